@@ -35,7 +35,7 @@ const traces = (which: string) => `
          select count(*) as span_count, coalesce(sum(p.reasoning_tokens), 0) as reasoning_tokens,
                 coalesce(array_agg(distinct p.model collate "C")
                            filter (where p.kind = 'llm' and p.usage is not null and p.cost_usd is null), '{}') as unpriced_models
-           from svc_v1.spans p where p.trace_id = t.trace_id) p`;
+           from svc_v1.spans p where p.session_id = t.session_id and p.trace_id = t.trace_id) p`;
 
 /** Columns of `svc_v1.spans p`, with `input` and `output` as text. @param traceAt when its trace started */
 const spanColumns = (traceAt: string) => `
@@ -56,7 +56,7 @@ const LINK_ORDER = 'l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id
 /** $1 and $2: the bounds of the window. Those seen last come first. */
 export const IDS = `
   select s.id from svc_v1.sessions s
-   where exists (select from svc_v1.span_turns t
+   where exists (select 1 from svc_v1.span_turns t
                   where t.session_id = s.id and t.started_at >= $1::timestamptz and t.started_at < $2::timestamptz)
    order by s.last_seen_at desc, s.id desc`;
 
@@ -77,7 +77,7 @@ const SPANS_OF_ONE = `
   coalesce((select json_agg(r.span order by r.started_at, r.trace_id, r.seq, r.span_id)
               from (select t.started_at, p.trace_id, p.seq, p.span_id, q as span
                       from svc_v1.span_turns t
-                      join svc_v1.spans p on p.trace_id = t.trace_id
+                      join svc_v1.spans p on p.session_id = t.session_id and p.trace_id = t.trace_id
                      cross join lateral (select ${spanColumns('t.started_at')}) q
                      where t.session_id = s.id) r), '[]')`;
 const LINKS_OF_ONE = `
@@ -114,7 +114,7 @@ export const SPANS = `
                  sum(q.stored) over (order by q.trace_at, q.trace_id, q.seq, q.span_id) - q.stored as bytes_before
             from (select p.*, t.started_at as trace_at, ${STORED} as stored
                     from svc_v1.span_turns t
-                    join svc_v1.spans p on p.trace_id = t.trace_id
+                    join svc_v1.spans p on p.session_id = t.session_id and p.trace_id = t.trace_id
                    where t.session_id = $1::uuid
                      and ($2::timestamptz is null or t.started_at >= $2::timestamptz)
                      and ($2::timestamptz is null or (t.started_at, t.trace_id, p.seq, p.span_id)

@@ -53,7 +53,7 @@ export async function vectorStoreOf(env: Env<SearchConfig>): Promise<VectorStore
     forget: async (session_ids, { relation, value }) => {
       await query(
         `delete from listed_spans l where l.session_id = any($1::uuid[])
-            and not exists (select from ${relation(2)} as p where p.trace_id = l.trace_id and p.span_id = l.span_id)`,
+            and not exists (select 1 from ${relation(2)} as p where p.trace_id = l.trace_id and p.span_id = l.span_id)`,
         [uuids(session_ids), value],
       );
     },

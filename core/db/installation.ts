@@ -23,7 +23,7 @@ export async function ensureInstallation(sql: Sql): Promise<void> {
     with made as (
       insert into svc.installation (identity_key)
       select sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8'))
-       where not exists (select from svc.installation)
+       where not exists (select 1 from svc.installation)
       returning created_at
     )
     update svc_meta.migrations set applied_at = made.created_at from made returning name`);

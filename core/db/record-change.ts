@@ -34,5 +34,5 @@ export async function recordDerived(
     on conflict (session_id) do update
        set changed_by = excluded.changed_by, changed_at = excluded.changed_at, turn_count = excluded.turn_count
      where c.turn_count <> excluded.turn_count
-        or exists (select from derived d where d.session_id = c.session_id and d.wrote)`);
+        or exists (select 1 from derived d where d.session_id = c.session_id and d.wrote)`);
 }

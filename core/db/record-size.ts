@@ -6,7 +6,7 @@ export async function recordSize(db: Sql, _: Record<string, never>): Promise<voi
   await db.rows(sql`
     with expired as (delete from svc.database_sizes where measured_at < now() - interval '31 days')
     insert into svc.database_sizes (bytes)
-    select pg_database_size(current_database())
-     where not exists (select from svc.database_sizes where measured_at > now() - interval '1 hour')
+    select svc.database_bytes()
+     where not exists (select 1 from svc.database_sizes where measured_at > now() - interval '1 hour')
     on conflict do nothing`);
 }

@@ -14,7 +14,7 @@ export async function assertWhole(database: TestDatabase): Promise<number> {
     assert.is(bytes?.response ? sliceId(bytes.response) : null, responseDigest);
   }
   const [lost] = await database.sql(`select count(*) as nodes from svc.nodes n
-    where n.slice_id is not null and not exists (select from svc.slices s where s.slice_id = n.slice_id)`);
+    where n.slice_id is not null and not exists (select from svc.all_slices s where s.slice_id = n.slice_id)`);
   assert.is(Number(lost?.nodes), 0, 'nodes whose message is gone');
   return turns.length;
 }

@@ -55,7 +55,7 @@ async function describe(tx: Sql, schema: string): Promise<CassetteSchema> {
     (await tx.rows<{ text: string }>(statement)).map(({ text }) => text);
   const own = sql`to_regnamespace(quote_ident(${schema}))`;
   const [uses] = await tx.rows<{ vector: boolean; views: string[] }>(sql`
-    select exists (select from pg_attribute a join pg_class c on c.oid = a.attrelid and c.relnamespace = ${own}
+    select exists (select 1 from pg_attribute a join pg_class c on c.oid = a.attrelid and c.relnamespace = ${own}
                     where a.atttypid in (select d.objid from pg_depend d join pg_extension e on e.oid = d.refobjid and e.extname = 'vector'
                                           where d.classid = 'pg_type'::regclass and d.deptype = 'e')) as vector,
            array(select v.relname::text from pg_class v
@@ -109,7 +109,7 @@ async function describe(tx: Sql, schema: string): Promise<CassetteSchema> {
     left_out: await texts(sql`
       select c.relname as text from pg_class c
        where c.relnamespace = ${own} and (c.relkind in ('p', 'm', 'f') or c.relispartition or c.relkind = 'r' and exists (
-               select from pg_inherits i where i.inhrelid = c.oid))
+               select 1 from pg_inherits i where i.inhrelid = c.oid))
        order by text`),
   };
 }
@@ -142,7 +142,7 @@ const SEQUENCES = (own: SQL): SQL => sql`
     from pg_class c
     join pg_sequence s on s.seqrelid = c.oid
    where c.relnamespace = ${own}
-     and not exists (select from pg_depend d where d.objid = c.oid and d.classid = 'pg_class'::regclass and d.deptype = 'i')
+     and not exists (select 1 from pg_depend d where d.objid = c.oid and d.classid = 'pg_class'::regclass and d.deptype = 'i')
    order by c.oid`;
 
 const TABLES = (own: SQL): SQL => sql`
@@ -189,12 +189,12 @@ const INDEXES = (own: SQL): SQL => sql`
     join pg_class c on c.oid = i.indrelid
     join pg_namespace n on n.oid = c.relnamespace
    where c.relnamespace = ${own} and c.relkind = 'r' and i.indisvalid
-     and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x'))
+     and not exists (select 1 from pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x'))
    order by i.indexrelid`;
 
 /** Rows that came in while the tables before theirs had been read already refer to nothing: they are younger than the backup. */
 const ORPHANS = (own: SQL): SQL => sql`
-  select format('delete from %I t where %s and not exists (select from %I o where %s)', c.relname,
+  select format('delete from %I t where %s and not exists (select 1 from %I o where %s)', c.relname,
                 string_agg(format('t.%I is not null', a.attname), ' and ' order by u.place), f.relname,
                 string_agg(format('o.%I = t.%I', b.attname, a.attname), ' and ' order by u.place)) as text
     from pg_constraint k

@@ -135,6 +135,6 @@ export const finishRestore = (db: Sql, _args: Record<string, never>): Promise<vo
     await tx.rows(sql`
       insert into svc.derive_queue (session_id, from_scratch)
       select s.session_id, true from svc.sessions s
-       where s.turn_count > 0 or exists (select from svc.raw_turn_corrections k where k.session_id = s.session_id)
+       where s.turn_count > 0 or exists (select 1 from svc.raw_turn_corrections k where k.session_id = s.session_id)
       on conflict (session_id) do nothing`);
   });

@@ -65,7 +65,7 @@ export const crossBudgets = (
       select b.budget, b.project, b.period, b.period_start, b.limit_usd, spent.usd as spent_usd
         from ${periods(budgets, sql`now(), now() - ${LATE}`)}, lateral ${SPENT}
        where spent.usd > b.limit_usd
-         and not exists (select from svc.budget_crossings c where c.budget = b.budget and c.period_start = b.period_start)`;
+         and not exists (select 1 from svc.budget_crossings c where c.budget = b.budget and c.period_start = b.period_start)`;
     if ((await tx.rows(crossed)).length === 0) return [];
     // Ids are in the order of commits, so that a reader of events who has seen one has seen all before it.
     await tx.rows(sql`lock table svc.budget_crossings in share row exclusive mode`);

@@ -29,7 +29,7 @@ export async function listBreaks(
       from svc.cache_breaks b
       join svc.sessions s on s.session_id = b.session_id and not s.is_empty
       left join svc.session_rollups f on f.session_id = b.session_id
-     where not exists (select from svc.session_edits e where e.session_id = b.session_id and e.deleted_at is not null)
+     where not exists (select 1 from svc.session_edits e where e.session_id = b.session_id and e.deleted_at is not null)
            ${matching(filter)}`;
   const groups = await db.rows<BreaksPage['groups'][number]>(sql`
     select ${KEYS[filter.by]} as key, b.cause, count(*)::int as breaks, sum(b.rewritten_tokens)::bigint as rewritten_tokens,
@@ -49,7 +49,7 @@ export async function listBreaks(
       from svc.session_changes c
       join svc.sessions s on s.session_id = c.session_id and not s.is_empty
       left join svc.cache_reviews r on r.session_id = c.session_id
-     where not exists (select from svc.session_edits e where e.session_id = c.session_id and e.deleted_at is not null)`);
+     where not exists (select 1 from svc.session_edits e where e.session_id = c.session_id and e.deleted_at is not null)`);
   const items = rows.slice(0, limit).map((row) => row.break);
   const last = items.at(-1);
   return {

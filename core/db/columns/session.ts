@@ -39,7 +39,7 @@ const modelUses = (uses: ModelUsage[]) =>
       }));
 
 const IS_SHOWN = `not o.is_empty
-  and not exists (select from svc.session_edits d where d.session_id = o.session_id and d.deleted_at is not null)`;
+  and not exists (select 1 from svc.session_edits d where d.session_id = o.session_id and d.deleted_at is not null)`;
 
 /** Those that intake found, and those whose transcript brings the history along. */
 const FORKS = `(select count(*)::integer

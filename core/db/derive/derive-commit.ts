@@ -162,7 +162,7 @@ async function removeOthers(
   session_id: string,
   { from, made: { traces, spans, links } }: NonNullable<DeriveCommit['others']>,
 ): Promise<number> {
-  const ownSpans = sql`s.session_id = ${session_id} and ${from === 'all' ? sql`true` : fromCall(from)}`;
+  const ownSpans = sql`s.session_id = ${session_id} and ${from === 'all' ? sql`true` : fromCall(session_id, from)}`;
   const removedLinks = await tx.rows(sql`
     with ours as materialized (select s.trace_id, s.span_id from svc.spans s where ${ownSpans})
     delete from svc.span_links l
@@ -170,7 +170,7 @@ async function removeOthers(
        and ((l.from_trace_id, l.from_span_id) in (select trace_id, span_id from ours)
             or (l.to_trace_id, l.to_span_id) in (select trace_id, span_id from ours))
        and not exists (
-             select
+             select 1
                from unnest(${pgArray(links.map((link) => link.from_trace_id))}::uuid[],
                            ${pgArray(links.map((link) => link.from_span_id))}::uuid[],
                            ${pgArray(links.map((link) => link.to_trace_id))}::uuid[],
@@ -184,7 +184,7 @@ async function removeOthers(
     delete from svc.spans s
      where ${ownSpans}
        and not exists (
-             select
+             select 1
                from unnest(${pgArray(spans.map((span) => span.trace_id))}::uuid[],
                            ${pgArray(spans.map((span) => span.span_id))}::uuid[]) as k (trace_id, span_id)
               where (k.trace_id, k.span_id) = (s.trace_id, s.span_id))
@@ -192,23 +192,31 @@ async function removeOthers(
   const removedTraces = await tx.rows(sql`
     delete from svc.traces t
      where t.session_id = ${session_id}
-       and not exists (select 1 from svc.spans s where s.trace_id = t.trace_id)
-       and not exists (select from unnest(${pgArray(traces)}::uuid[]) as k (trace_id) where k.trace_id = t.trace_id)
+       and not exists (select 1 from svc.spans s where s.trace_id = t.trace_id and s.session_id = t.session_id)
+       and not exists (select 1 from unnest(${pgArray(traces)}::uuid[]) as k (trace_id) where k.trace_id = t.trace_id)
     returning 1`);
   return removedLinks.length + removedSpans.length + removedTraces.length;
 }
 
-/** Spans of the calls from this one on. A span starts at or after its call, so the index by start finds them. */
-const fromCall = ({ requested_at, call_id }: CallKey): SQL => sql`
-  s.started_at >= ${requested_at}::timestamptz and case when s.call_id <> '' then exists (
-    select from svc.transcript_calls c
-     where c.session_id = s.session_id and c.call_id = s.call_id
-       and (c.requested_at, c.call_id collate "C") >= (${requested_at}::timestamptz, ${call_id}))
-  else exists (
-    select 1 from svc.raw_turns t
-     where t.raw_turn_id = s.raw_turn_id
-       and (t.requested_at, coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) collate "C")
-           >= (${requested_at}::timestamptz, ${call_id})) end`;
+/**
+ * Spans of the session's calls from this one on: of turns that came in for it, or were moved to it. A span starts at or after its call, so
+ * the index by start finds them.
+ */
+const fromCall = (session_id: string, { requested_at, call_id }: CallKey): SQL => {
+  const key = sql`(${requested_at}::timestamptz, ${call_id})`;
+  const isLater = sql`(t.requested_at, coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) collate "C") >= ${key}`;
+  return sql`
+  s.started_at >= ${requested_at}::timestamptz and case when s.call_id <> '' then s.call_id in (
+    select c.call_id from svc.transcript_calls c
+     where c.session_id = ${session_id} and (c.requested_at, c.call_id collate "C") >= ${key})
+  else s.raw_turn_id in (
+    select t.raw_turn_id from svc.raw_turns t where t.session_id = ${session_id} and ${isLater}
+     union all
+    select t.raw_turn_id
+      from svc.raw_turn_corrections k
+      join svc.raw_turns t on t.raw_turn_id = k.raw_turn_id
+     where k.session_id = ${session_id} and ${isLater}) end`;
+};
 
 /** A session without a single call has no projection. */
 async function removeRollup(tx: Sql, session_id: string): Promise<number> {

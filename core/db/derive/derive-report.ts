@@ -66,14 +66,14 @@ async function sideCalls(db: Sql, scope: SQL): Promise<SideCalls> {
            count(p.span_id) filter (where x.call_kind = 'offshoot:web-summary') as web_summaries_attached,
            count(p.span_id) filter (where x.call_kind = 'offshoot:plan-name-gen') as plans_attached
       from svc.spans x
-      left join svc.spans p on p.trace_id = x.trace_id and p.span_id = x.parent_span_id and p.kind = 'tool'
+      left join svc.spans p on p.session_id = x.session_id and p.trace_id = x.trace_id and p.span_id = x.parent_span_id and p.kind = 'tool'
      where x.kind = 'llm' and x.call_kind like 'offshoot:%' and ${scope}`);
   const unattached_actions = await db.rows<SideCalls['unattached_actions'][number]>(sql`
     select x.trace_id, x.span_id
       from svc.spans x
      where x.kind = 'llm' and x.call_kind like 'offshoot:permission-check:%' and ${scope}
        and not exists (
-         select from svc.spans p where p.trace_id = x.trace_id and p.span_id = x.parent_span_id and p.kind = 'tool')
+         select 1 from svc.spans p where p.session_id = x.session_id and p.trace_id = x.trace_id and p.span_id = x.parent_span_id and p.kind = 'tool')
      order by x.started_at desc, x.span_id
      limit ${MOST_FAILURES}`);
   const none = { judged_actions: 0, attached_verdicts: 0, web_summaries_attached: 0, plans_attached: 0 };
@@ -84,7 +84,7 @@ async function transcripts(db: Sql, scope: SQL): Promise<Pick<Counted, 'reconcil
   const [threads] = await db.rows<{ threads_anchored: number; threads_unanchored: number }>(sql`
     select count(p.span_id) as threads_anchored, count(*) - count(p.span_id) as threads_unanchored
       from svc.spans x
-      left join svc.spans p on p.trace_id = x.trace_id and p.span_id = x.parent_span_id and p.kind = 'tool'
+      left join svc.spans p on p.session_id = x.session_id and p.trace_id = x.trace_id and p.span_id = x.parent_span_id and p.kind = 'tool'
      where x.kind = 'agent' and x.parent_span_id is not null and ${scope}`);
   const [read] = await db.rows<Omit<TranscriptReport, 'omitted_types'>>(sql`
     select ${total('files')}, ${total('records')}, ${total('projected_records')}, ${total('omitted_records')},

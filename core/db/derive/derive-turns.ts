@@ -41,12 +41,12 @@ export const deriveState = (
       : sql``;
     const own = sql`where x.session_id = ${session_id}`;
     const [facts] = await tx.rows<Pick<DeriveState, 'transcripts_follow' | 'has_wire' | 'is_underived'>>(sql`
-      select exists (select from svc.transcript_calls c where c.session_id = ${session_id} ${afterLast}) as transcripts_follow,
-             exists (select from svc.raw_turns x ${own} and x.source = 'wire')
-               or exists (select from svc.raw_turn_corrections x ${own}) as has_wire,
-             not exists (select from svc.session_rollups x ${own}) and not exists (select from svc.derive_states x ${own})
-               and not exists (select from svc.traces x ${own}) and not exists (select from svc.spans x ${own})
-               and not exists (select from svc.span_links x ${own}) as is_underived`);
+      select exists (select 1 from svc.transcript_calls c where c.session_id = ${session_id} ${afterLast}) as transcripts_follow,
+             exists (select 1 from svc.raw_turns x ${own} and x.source = 'wire')
+               or exists (select 1 from svc.raw_turn_corrections x ${own}) as has_wire,
+             not exists (select 1 from svc.session_rollups x ${own}) and not exists (select 1 from svc.derive_states x ${own})
+               and not exists (select 1 from svc.traces x ${own}) and not exists (select 1 from svc.spans x ${own})
+               and not exists (select 1 from svc.span_links x ${own}) as is_underived`);
     return { ...found, ...(facts ?? { transcripts_follow: false, has_wire: true, is_underived: false }) };
   });
 
@@ -244,13 +244,21 @@ const headsOf = (sessions: readonly Unfolded[], max_turns: number): SQL => sql`
              row_number() over (partition by p.ordinal order by t.requested_at, ${callId}) as place
         from (select * from own union all select * from moved) p
         join svc.raw_turns t on t.raw_turn_id = p.raw_turn_id
-    ), sized as (
-      select p.*, p.response_bytes + coalesce((
-               select sum(s.size_bytes)
-                 from svc.nodes n
-                 join svc.slices s on s.slice_id = n.slice_id
-                where n.raw_turn_id = p.raw_turn_id and n.session_id = p.of_session), 0) as bytes
+    ), said as materialized (
+      select p.of_session, p.raw_turn_id, n.slice_id
         from placed p
+        join svc.nodes n on n.raw_turn_id = p.raw_turn_id and n.session_id = p.of_session
+       where p.place <= ${max_turns + 1}
+    ), slices as materialized (
+      select s.slice_id, s.size_bytes from svc.slices s where s.slice_id in (select k.slice_id from said k)
+    ), sizes as (
+      select k.of_session, k.raw_turn_id, sum(s.size_bytes) as bytes
+        from said k join slices s on s.slice_id = k.slice_id
+       group by k.of_session, k.raw_turn_id
+    ), sized as (
+      select p.*, p.response_bytes + coalesce(k.bytes, 0) as bytes
+        from placed p
+        left join sizes k on k.of_session = p.of_session and k.raw_turn_id = p.raw_turn_id
        where p.place <= ${max_turns + 1}
     )
     select t.of_session as session_id, t.place, t.raw_turn_id, t.call_id, t.effective_thread_id as thread_id,

@@ -19,7 +19,7 @@ export const markFromScratch = (db: Sql, { session_id }: { session_id: string | 
         select session_id, true
           from svc.sessions s
          where ${scope}
-           and (turn_count > 0 or exists (select from svc.raw_turn_corrections k where k.session_id = s.session_id))
+           and (turn_count > 0 or exists (select 1 from svc.raw_turn_corrections k where k.session_id = s.session_id))
         on conflict (session_id) do update
            set mark = q.mark + 1, from_scratch = true, dirtied_at = now(), leased_until = null, lease_token = null, attempts = 0,
                try_after = now(), error = null, parked_at = null

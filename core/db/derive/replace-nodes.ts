@@ -45,7 +45,7 @@ export const replaceNodes = (
     const newer = await tx.rows(sql`
       select t.raw_turn_id from svc.raw_turns t
        where t.session_id = ${session_id} and t.raw_turn_id > ${read_up_to} and t.source = 'wire'
-         and not exists (select from svc.raw_turn_corrections k where k.raw_turn_id = t.raw_turn_id)
+         and not exists (select 1 from svc.raw_turn_corrections k where k.raw_turn_id = t.raw_turn_id)
        limit 1`);
     if (newer.length > 0) return false;
     await recordRewritten(tx, session_id);

@@ -45,8 +45,8 @@ export const turnsToRead = (
 export const lastCorrectionOf = (session_id: SQL): SQL => sql`
   (select coalesce(max(k.correction_id), 0)
      from svc.raw_turn_corrections k
-    where exists (select from svc.raw_turns o where o.raw_turn_id = k.raw_turn_id and o.session_id = ${session_id})
-       or exists (select from svc.raw_turn_corrections o where o.raw_turn_id = k.raw_turn_id and o.session_id = ${session_id}))`;
+    where exists (select 1 from svc.raw_turns o where o.raw_turn_id = k.raw_turn_id and o.session_id = ${session_id})
+       or exists (select 1 from svc.raw_turn_corrections o where o.raw_turn_id = k.raw_turn_id and o.session_id = ${session_id}))`;
 
 export async function lastCorrection(db: Sql, { session_id }: { session_id: string }): Promise<number> {
   const [row] = await db.rows<{ correction_id: number }>(sql`

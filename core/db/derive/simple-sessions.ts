@@ -17,21 +17,26 @@ export async function simpleSessions(
   db: Sql,
   { session_ids, version, max_turns }: { session_ids: readonly string[]; version: number; max_turns: number },
 ): Promise<SimpleSession[]> {
+  const ids = pgArray(session_ids);
+  const among = sql`d.session_id = any(${ids}::uuid[])`;
   const found = await db.rows<Omit<SimpleSession, 'state'> & { state: StoredState | null }>(sql`
+    with newest as materialized (
+           select d.session_id, d.state, d.folded_turns from svc.derive_states d where ${among} and d.opened_at = 'infinity'),
+         traced as materialized (select distinct d.session_id from svc.traces d where ${among})
     select u.session_id, d.state, m.up_to_seq
-      from unnest(${pgArray(session_ids)}::uuid[]) with ordinality as u (session_id, ordinal)
-      left join svc.derive_states d on d.session_id = u.session_id and d.opened_at = 'infinity'
+      from unnest(${ids}::uuid[]) with ordinality as u (session_id, ordinal)
+      left join newest d on d.session_id = u.session_id
      cross join lateral (
        select coalesce(max(t.session_seq), 0) as up_to_seq from svc.raw_turns t where t.session_id = u.session_id) m
      where m.up_to_seq > 0 and m.up_to_seq - coalesce(d.folded_turns, 0) <= ${max_turns}
        and (d.state is not null
-            or not exists (select from svc.session_rollups r where r.session_id = u.session_id)
-               and not exists (select from svc.traces x where x.session_id = u.session_id))
-       and not exists (select from svc.raw_turns t where t.session_id = u.session_id and t.source = 'transcript')
-       and not exists (select from svc.transcript_readings x where x.session_id = u.session_id)
-       and not exists (select from svc.raw_turn_corrections k where k.session_id = u.session_id)
+            or not exists (select 1 from svc.session_rollups r where r.session_id = u.session_id)
+               and not exists (select 1 from traced x where x.session_id = u.session_id))
+       and not exists (select 1 from svc.raw_turns t where t.session_id = u.session_id and t.source = 'transcript')
+       and not exists (select 1 from svc.transcript_readings x where x.session_id = u.session_id)
+       and not exists (select 1 from svc.raw_turn_corrections k where k.session_id = u.session_id)
        and not exists (
-         select from svc.raw_turns t
+         select 1 from svc.raw_turns t
           where t.session_id = u.session_id and t.session_seq > d.folded_turns and t.source = 'wire'
             and (t.requested_at, ${callId})
                 < ((d.state #>> '{last,requested_at}')::timestamptz, d.state #>> '{last,call_id}'))

@@ -24,14 +24,14 @@ export const claimCalls = (
     const rows = jsonText([...firstByKey.values()]);
     const changed = await tx.rows<{ call_key: string; is_settled: boolean }>(sql`
       with claimed as materialized (
-        select k.*, not exists (select from svc.transcript_claims o where o.call_key = k.call_key)
-                    and not exists (select from svc.calls s where s.call_key = k.call_key) as is_only
+        select k.*, not exists (select 1 from svc.transcript_claims o where o.call_key = k.call_key)
+                    and not exists (select 1 from svc.calls s where s.call_key = k.call_key) as is_only
           from (select decode(r.call_key, 'hex') as call_key, r.call_id, r.is_own, r.file_ended_at
                   from json_to_recordset(${rows}::json)
                     as r (call_key text, call_id text, is_own boolean, file_ended_at timestamptz)) k),
       gone as (
         delete from svc.transcript_claims t
-         where t.session_id = ${session_id}::uuid and not exists (select from claimed c where c.call_key = t.call_key)
+         where t.session_id = ${session_id}::uuid and not exists (select 1 from claimed c where c.call_key = t.call_key)
         returning t.call_key),
       written as (
         insert into svc.transcript_claims as t (session_id, call_key, call_id, is_own, file_ended_at, owner_session_id, owner_call_id)
@@ -71,7 +71,7 @@ export async function currentClaims(db: Sql, { session_id }: { session_id: strin
 }
 
 export async function hasClaims(db: Sql, session_id: string): Promise<boolean> {
-  const found = await db.rows(sql`select from svc.transcript_claims where session_id = ${session_id}::uuid limit 1`);
+  const found = await db.rows(sql`select 1 from svc.transcript_claims where session_id = ${session_id}::uuid limit 1`);
   return found.length > 0;
 }
 

@@ -81,7 +81,7 @@ export async function newestTranscript(db: Sql, { session_id }: { session_id: st
       (select t.raw_turn_id
          from svc.raw_turns t
         where t.session_id between ${session_id}::uuid and ${session_id}::uuid and t.source = 'transcript'
-          and not exists (select from svc.raw_turn_corrections k where k.raw_turn_id = t.raw_turn_id)
+          and not exists (select 1 from svc.raw_turn_corrections k where k.raw_turn_id = t.raw_turn_id)
         order by t.session_id desc, t.raw_turn_id desc
         limit 1),
       (select max(k.raw_turn_id)
@@ -106,7 +106,7 @@ const effective = (session_id: string) => sql`
   (select r.raw_turn_id
      from svc.raw_turns r
     where r.session_id = ${session_id}::uuid and r.source = 'transcript'
-      and not exists (select from svc.raw_turn_corrections k where k.raw_turn_id = r.raw_turn_id)
+      and not exists (select 1 from svc.raw_turn_corrections k where k.raw_turn_id = r.raw_turn_id)
     union
    select k.raw_turn_id
      from svc.raw_turn_corrections k

@@ -34,9 +34,9 @@ export type TranscriptState = {
 /** The facts that decide whether transcripts have to be read. Reads a few index entries, whatever the session's size; most have no transcript. */
 export async function transcriptState(db: Sql, { session_id }: { session_id: string }): Promise<TranscriptState> {
   const [present] = await db.rows<{ has_any: boolean }>(sql`
-    select exists (select from svc.raw_turns t where t.session_id = ${session_id}::uuid and t.source = 'transcript')
-           or exists (select from svc.transcript_readings x where x.session_id = ${session_id}::uuid)
-           or exists (select from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) as has_any`);
+    select exists (select 1 from svc.raw_turns t where t.session_id = ${session_id}::uuid and t.source = 'transcript')
+           or exists (select 1 from svc.transcript_readings x where x.session_id = ${session_id}::uuid)
+           or exists (select 1 from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) as has_any`);
   if (!present?.has_any) return noTranscripts;
   const newest = await newestTranscript(db, { session_id });
   const [reading] = await db.rows<StoredReading>(sql`
@@ -44,9 +44,9 @@ export async function transcriptState(db: Sql, { session_id }: { session_id: str
   const has_claims = await hasClaims(db, session_id);
   if (newest === null && !reading && !has_claims) return noTranscripts;
   const [calls] = await db.rows<{ has_calls: boolean; has_main: boolean }>(sql`
-    select exists (select from svc.calls c where c.session_id = ${session_id}) as has_calls,
+    select exists (select 1 from svc.calls c where c.session_id = ${session_id}) as has_calls,
            exists (
-             select from svc.calls c
+             select 1 from svc.calls c
               where c.session_id = ${session_id} and c.kind = 'main' and c.leaf_hash is not null) as has_main`);
   return {
     newest,
@@ -170,4 +170,4 @@ export const mendHeads = (tx: Sql, session_id: string, parents: readonly string[
      where n.session_id = ${session_id} and encode(n.node_hash, 'hex') = any(${pgArray(parents)}::text[]) and n.injected = ''
        and not n.is_head
        and not exists (
-         select from svc.nodes c where c.session_id = n.session_id and c.parent_hash = n.node_hash and c.injected = '')`);
+         select 1 from svc.nodes c where c.session_id = n.session_id and c.parent_hash = n.node_hash and c.injected = '')`);

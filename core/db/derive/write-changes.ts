@@ -83,15 +83,17 @@ export async function writeChanges(
       return { ...span, label, input_lines, input_characters, output_lines, output_characters, images, rev, node_hash };
     }),
   );
-  const patches = all((one) => one.patches);
-  const patchedSpans = patches.length > 0 ? await patchSpans(tx, patches.map(revised)) : [];
+  const patches = changes.flatMap(({ patches, rollup: { session_id } }) =>
+    patches.map((patch) => ({ ...revised(patch), session_id })),
+  );
+  const patchedSpans = patches.length > 0 ? await patchSpans(tx, patches) : [];
   const dropped = changes.flatMap(({ dropped, rollup: { session_id } }) =>
     dropped.map((link) => ({ session_id, ...link })),
   );
   const removedLinks = dropped.length > 0 ? await dropLinks(tx, dropped, links) : [];
   const writtenLinks = links.length > 0 ? await upsertLinks(tx, links) : [];
   const changedLinks = [...removedLinks, ...writtenLinks];
-  await reviseEnds(tx, changedLinks, { revised: [...writtenSpans, ...patchedSpans], revOf });
+  await reviseEnds(tx, changedLinks, { revised: [...writtenSpans, ...patchedSpans], revisions });
   const rollups = await upsertRollups(
     tx,
     changes.flatMap(({ rollup }) => (unfinished.has(rollup.session_id) ? [] : rollup)),
@@ -126,7 +128,7 @@ type LinkKey = 'session_id' | 'kind' | 'from_trace_id' | 'from_span_id' | 'to_tr
 async function reviseEnds(
   tx: Sql,
   links: readonly Pick<LinkRow, LinkKey>[],
-  { revised, revOf }: { revised: readonly SpanKey[]; revOf: (trace_id: string) => number },
+  { revised, revisions }: { revised: readonly SpanKey[]; revisions: ReadonlyMap<string, number> },
 ): Promise<void> {
   const keyOf = (trace_id: string, span_id: string) => `${trace_id} ${span_id}`;
   const keys = new Set(revised.map(({ trace_id, span_id }) => keyOf(trace_id, span_id)));
@@ -137,10 +139,12 @@ async function reviseEnds(
   if (others.length === 0) return;
   await tx.rows(sql`
     update svc.spans s set rev = k.rev
-      from unnest(${pgArray(others.map((link) => link.from_trace_id))}::uuid[],
+      from unnest(${pgArray(others.map((link) => link.session_id))}::uuid[],
+                  ${pgArray(others.map((link) => link.from_trace_id))}::uuid[],
                   ${pgArray(others.map((link) => link.from_span_id))}::uuid[],
-                  ${pgArray(others.map((link) => revOf(link.from_trace_id)))}::bigint[]) as k (trace_id, span_id, rev)
-     where s.trace_id = k.trace_id and s.span_id = k.span_id`);
+                  ${pgArray(others.map((link) => revisions.get(link.session_id) ?? 0))}::bigint[])
+             as k (session_id, trace_id, span_id, rev)
+     where s.session_id = k.session_id and s.trace_id = k.trace_id and s.span_id = k.span_id`);
 }
 
 /** bytea as a JSON string: PostgreSQL parses this text form. */
@@ -170,30 +174,30 @@ const PATCHED: Record<
 type InputOutline = 'input_lines' | 'input_characters';
 const patchedNames = Object.keys(PATCHED) as (keyof typeof PATCHED)[];
 
-/** The value of a column of the span `o` after a patch `r.patch`. */
+/** The value of a column of the span `s` after a patch `r`. */
 function patchedValue(name: keyof typeof PATCHED): string {
-  const type = { ...spanTypes, ...outlineTypes }[name];
-  const value = type === 'jsonb' ? `r.patch -> '${name}'` : `(r.patch ->> '${name}')::${type}`;
-  if (!PATCHED[name].nullable) return `coalesce(${value}, o.${name})`;
-  const orNull = type === 'jsonb' ? `nullif(${value}, 'null'::jsonb)` : value;
-  return `case when jsonb_exists(r.patch, '${name}') then ${orNull} else o.${name} end`;
+  if (!PATCHED[name].nullable) return `coalesce(r.${name}, s.${name})`;
+  return `case when '${name}' = any(r.named) then r.${name} else s.${name} end`;
 }
 
 const patchedColumns = (text: (name: keyof typeof PATCHED) => string): SQL =>
   sql.raw(patchedNames.map(text).join(', '));
 const PATCH = {
-  set: patchedColumns((name) => `${name} = n.${name}`),
-  values: patchedColumns((name) => `${patchedValue(name)} as ${name}`),
-  before: patchedColumns((name) => `o.${name}`),
-  after: patchedColumns((name) => `n.${name}`),
+  set: patchedColumns((name) => `${name} = ${patchedValue(name)}`),
+  before: patchedColumns((name) => `s.${name}`),
+  after: patchedColumns(patchedValue),
+  columns: patchedColumns((name) => `${name} ${{ ...spanTypes, ...outlineTypes }[name]}`),
 };
 
 /** A column that a patch does not name stays as it is. */
-async function patchSpans(tx: Sql, patches: readonly (SpanPatch & Revised)[]): Promise<SpanKey[]> {
+async function patchSpans(
+  tx: Sql,
+  patches: readonly (SpanPatch & Revised & { session_id: string })[],
+): Promise<SpanKey[]> {
   const patched: SpanKey[] = [];
   const rows = patches.map((whole) => {
-    const { trace_id, span_id, rev, ...patch } = whole;
-    return { trace_id, span_id, rev, patch: { ...patch, ...patchedOutline(whole) } };
+    const { session_id, trace_id, span_id, rev, ...patch } = whole;
+    return { session_id, trace_id, span_id, rev, named: Object.keys(patch), ...patch, ...patchedOutline(whole) };
   });
   for (const batch of jsonBatches(rows)) for (const key of await patchBatch(tx, batch)) patched.push(key);
   return patched;
@@ -203,10 +207,9 @@ const patchBatch = (tx: Sql, rows: string): Promise<SpanKey[]> =>
   tx.rows<SpanKey>(sql`
     update svc.spans s
        set ${PATCH.set}, rev = r.rev
-      from json_to_recordset(${rows}::json) as r (trace_id uuid, span_id uuid, rev bigint, patch jsonb)
-      join svc.spans o on o.trace_id = r.trace_id and o.span_id = r.span_id
-     cross join lateral (select ${PATCH.values}) n
-     where s.trace_id = o.trace_id and s.span_id = o.span_id
+      from json_to_recordset(${rows}::json)
+             as r (session_id uuid, trace_id uuid, span_id uuid, rev bigint, named text[], ${PATCH.columns})
+     where s.session_id = r.session_id and s.trace_id = r.trace_id and s.span_id = r.span_id
        and (${PATCH.before}) is distinct from (${PATCH.after})
     returning s.trace_id, s.span_id`);
 

@@ -9,7 +9,7 @@ export const deleteSession = (db: Sql, { session_id }: { session_id: string }): 
     const deleted = await tx.rows(sql`
       insert into svc.session_edits as e (session_id, deleted_at)
       select session_id, now() from svc.sessions where session_id = ${session_id}::uuid and not is_empty
-      on conflict (session_id) do update set deleted_at = excluded.deleted_at, edited_at = now()
+      on conflict (session_id) do update set deleted_at = excluded.deleted_at, edited_at = excluded.edited_at
        where e.deleted_at is null
       returning session_id`);
     if (deleted.length > 0) await recordChange(tx, [session_id]);

@@ -20,7 +20,7 @@ export const editSession = (
          set display_name = case when ${display_name !== undefined}::boolean then excluded.display_name else e.display_name end,
              starred_at = case when ${starred === undefined}::boolean then e.starred_at
                                when excluded.starred_at is not null then coalesce(e.starred_at, excluded.starred_at) end,
-             edited_at = now()
+             edited_at = excluded.edited_at
        where e.deleted_at is null
       returning session_id`);
     if (edited.length > 0) await recordChange(tx, [session_id]);

@@ -13,7 +13,7 @@ export async function forgetInCassettes(tx: Sql, session_ids: readonly string[])
   const tables = await tx.rows<{ name: string }>(sql`
     select ${quotedName} as name
       from ${cassetteTables}
-     where exists (select from pg_attribute a
+     where exists (select 1 from pg_attribute a
                     where a.attrelid = c.oid and a.attname = 'session_id' and a.atttypid = 'uuid'::regtype and not a.attisdropped)
      order by name`);
   for (const { name } of tables)

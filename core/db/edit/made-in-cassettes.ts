@@ -41,7 +41,7 @@ const tablesOfMade = (tx: Sql): Promise<Table[]> =>
      order by quoted, sessions`);
 
 const hasColumn = (column: string, types: string): SQL => sql`
-  exists (select from pg_attribute h where h.attrelid = c.oid and h.attname = ${column} and not h.attisdropped
+  exists (select 1 from pg_attribute h where h.attrelid = c.oid and h.attname = ${column} and not h.attisdropped
              and h.atttypid = any(${sql.raw(types)}::regtype[]))`;
 
 /** In a savepoint, so that a refusal by the table's constraints does not fail the purge: then the rows stay, and are named. */

@@ -38,7 +38,7 @@ async function merge(tx: Sql, { from, to }: Merge): Promise<void> {
       join svc.effective_turns e on e.raw_turn_id = f.raw_turn_id
       join svc.sessions s on s.session_id = ${to}::uuid
      where not exists (
-       select from svc.session_edits d where d.session_id in (${from}::uuid, ${to}::uuid) and d.deleted_at is not null)
+       select 1 from svc.session_edits d where d.session_id in (${from}::uuid, ${to}::uuid) and d.deleted_at is not null)
      order by e.raw_turn_id
     returning raw_turn_id`);
   if (corrected.length === 0) return;
@@ -49,7 +49,7 @@ async function merge(tx: Sql, { from, to }: Merge): Promise<void> {
     select ${to}::uuid, f.display_name, f.starred_at from svc.session_edits f where f.session_id = ${from}::uuid
     on conflict (session_id) do update
        set display_name = coalesce(e.display_name, excluded.display_name),
-           starred_at = coalesce(e.starred_at, excluded.starred_at), edited_at = now()`);
+           starred_at = coalesce(e.starred_at, excluded.starred_at), edited_at = excluded.edited_at`);
   await tx.rows(sql`
     update svc.sessions set fork_of_session_id = ${to}::uuid where fork_of_session_id = ${from}::uuid and session_id <> ${to}::uuid`);
   await moveReading(tx, { from, to });
@@ -65,7 +65,7 @@ async function moveReading(tx: Sql, { from, to }: Merge): Promise<void> {
   await tx.rows(sql`
     update svc.nodes n set session_id = ${to}::uuid
      where n.session_id = ${from}::uuid
-       and not exists (select from svc.nodes o where o.session_id = ${to}::uuid and o.node_hash = n.node_hash)`);
+       and not exists (select 1 from svc.nodes o where o.session_id = ${to}::uuid and o.node_hash = n.node_hash)`);
   const moved = await tx.rows<{ call_key: string | null }>(sql`
     update svc.calls set session_id = ${to}::uuid where session_id = ${from}::uuid
     returning encode(call_key, 'hex') as call_key`);

@@ -53,8 +53,8 @@ export async function emptyOut(tx: Sql, session_id: string): Promise<boolean> {
     select 1 from svc.sessions s
      where s.session_id = ${session_id}::uuid
        and (exists (${turnsOf(session_id)})
-            or exists (select from svc.session_rollups r where r.parent_session_id = s.session_id)
-            or exists (select from svc.sessions c
+            or exists (select 1 from svc.session_rollups r where r.parent_session_id = s.session_id)
+            or exists (select 1 from svc.sessions c
                         where c.harness_id = s.harness_id and c.parent_harness_session_id = s.harness_session_id
                           and c.session_id <> s.session_id and not c.is_empty))`);
   if (needed) return false;

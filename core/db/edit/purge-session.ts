@@ -191,8 +191,8 @@ async function deriveAgain(tx: Sql, session_ids: string): Promise<void> {
     insert into svc.derive_queue (session_id, from_scratch)
     select u.session_id, true
       from unnest(${session_ids}::uuid[]) as u (session_id)
-     where exists (select from svc.raw_turns t where t.session_id = u.session_id)
-        or exists (select from svc.raw_turn_corrections k where k.session_id = u.session_id)
+     where exists (select 1 from svc.raw_turns t where t.session_id = u.session_id)
+        or exists (select 1 from svc.raw_turn_corrections k where k.session_id = u.session_id)
      order by u.session_id`);
   await tx.rows(sql`select pg_notify('svc_dirty', '')`);
 }
@@ -220,7 +220,7 @@ async function removeSlices(tx: Sql, ids: readonly string[]): Promise<{ slices: 
 async function hide(tx: Sql, session_id: string): Promise<boolean> {
   const hidden = await tx.rows(sql`
     insert into svc.session_edits as e (session_id, deleted_at) values (${session_id}::uuid, now())
-    on conflict (session_id) do update set deleted_at = coalesce(e.deleted_at, now()), display_name = null, edited_at = now()
+    on conflict (session_id) do update set deleted_at = coalesce(e.deleted_at, excluded.deleted_at), display_name = null, edited_at = excluded.edited_at
      where e.deleted_at is null or e.display_name is not null
     returning session_id`);
   return hidden.length > 0;

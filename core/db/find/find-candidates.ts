@@ -124,7 +124,7 @@ export function joined({ project, agent_name, model, provider, harness_id, tool,
   const any = (...values: (string | null)[]) => values.some((value) => value !== null);
   return sql.join([
     any(model, provider, tool, status)
-      ? sql` join svc.spans p on p.trace_id = c.trace_id and p.span_id = c.span_id`
+      ? sql` join svc.all_spans p on p.trace_id = c.trace_id and p.span_id = c.span_id`
       : sql``,
     any(project, agent_name) ? sql` join svc.session_rollups r on r.session_id = c.session_id` : sql``,
     any(harness_id) ? sql` join svc.sessions s on s.session_id = c.session_id` : sql``,
@@ -179,17 +179,27 @@ export async function candidateSpans(
     unnest(${pgArray(keys.map(({ trace_id }) => trace_id))}::uuid[], ${pgArray(keys.map(({ span_id }) => span_id))}::uuid[])
       with ordinality as k (trace_id, span_id, place)`;
   const rows = await db.rows<CandidateSpan & { place: number }>(sql`
-    select n.place, p.session_id, p.trace_id, p.span_id, p.raw_turn_id, coalesce(e.display_name, r.title, r.name) as title,
+    with wanted as materialized (select k.place, k.trace_id, k.span_id from ${wanted}),
+         sizes as materialized (
+           select k.place, o.session_id, o.trace_id, o.span_id, o.payload_bytes
+             from wanted k join svc.spans o on o.trace_id = k.trace_id and o.span_id = k.span_id),
+         page as materialized (
+           select n.place, n.session_id, n.trace_id, n.span_id
+             from (select s.*, sum(s.payload_bytes) over (order by s.place) - s.payload_bytes as bytes_before from sizes s) n
+            where n.bytes_before < ${PAGE_BYTES}),
+         found as materialized (
+           select n.place, p.session_id, p.trace_id, p.span_id, p.raw_turn_id, p.kind, p.name, p.model, p.status, p.started_at,
+                  p.input, p.output, p.error_message
+             from page n
+             join svc.spans p on p.session_id = n.session_id and p.trace_id = n.trace_id and p.span_id = n.span_id)
+    select p.place, p.session_id, p.trace_id, p.span_id, p.raw_turn_id, coalesce(e.display_name, r.title, r.name) as title,
            p.kind, p.name, p.model, p.status, ${instant(sql`p.started_at`)} as at,
            p.input::text as input, p.output::text as output, p.error_message
-      from (select k.place, k.trace_id, k.span_id, sum(o.payload_bytes) over (order by k.place) - o.payload_bytes as bytes_before
-              from ${wanted}
-              join svc.spans o on o.trace_id = k.trace_id and o.span_id = k.span_id) n
-      join svc.spans p on p.trace_id = n.trace_id and p.span_id = n.span_id
+      from found p
       left join svc.session_rollups r on r.session_id = p.session_id
       left join svc.session_edits e on e.session_id = p.session_id
-     where n.bytes_before < ${PAGE_BYTES} and ${notDeleted(sql`p.session_id`)}
-     order by n.place`);
+     where ${notDeleted(sql`p.session_id`)}
+     order by p.place`);
   const last = rows.at(-1)?.place ?? keys.length;
   return { covered: rows.length === 0 ? keys.length : last, spans: rows.map(({ place: _, ...span }) => span) };
 }

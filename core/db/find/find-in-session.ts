@@ -17,7 +17,7 @@ const inThread = (thread: string | null) => (thread === null ? sql`` : sql` and 
 /** How many spans there are to look through. null: there is no such session. */
 export async function spansToSearch(db: Sql, { session_id, thread }: Scope): Promise<number | null> {
   const [row] = await db.rows<{ spans: number }>(sql`
-    select (select count(*) from svc.spans p where p.session_id = s.session_id${inThread(thread)}) as spans
+    select (select count(*) from svc.all_spans p where p.session_id = s.session_id${inThread(thread)}) as spans
       from svc.sessions s
      where s.session_id = ${session_id}::uuid and not s.is_empty and ${notDeleted(sql`s.session_id`)}`);
   return row?.spans ?? null;
@@ -63,17 +63,17 @@ export async function findInSession(
       from (select q.*, count(*) over () as fetched,
                    sum(q.payload_bytes) over (order by q.started_at, q.trace_id, q.seq, q.span_id) - q.payload_bytes as bytes_before
               from (select t.started_at, p.trace_id, p.seq, p.span_id, p.payload_bytes
-                      from svc.traces t,
+                      from svc.all_traces t,
                            lateral (
                              select p.trace_id, p.seq, p.span_id, p.payload_bytes
-                               from svc.spans p
-                              where p.trace_id = t.trace_id${afterKey}${inThread(thread)}
+                               from svc.all_spans p
+                              where p.session_id = t.session_id and p.trace_id = t.trace_id${afterKey}${inThread(thread)}
                               order by p.seq, p.span_id
                               limit ${limit + 1}) p
                      where t.session_id = ${session_id}::uuid and ${notDeleted(sql`t.session_id`)}${traces}
                      order by t.started_at, t.trace_id, p.seq, p.span_id
                      limit ${limit + 1}) q) k
-      join svc.spans p on p.trace_id = k.trace_id and p.span_id = k.span_id
+      join svc.all_spans p on p.session_id = ${session_id}::uuid and p.trace_id = k.trace_id and p.span_id = k.span_id
      where k.bytes_before < ${PAGE_BYTES}
      order by k.started_at, k.trace_id, k.seq, k.span_id`);
   const looked = rows.slice(0, limit);

@@ -65,12 +65,12 @@ export async function spansToIndex(
            p.input::text as input, p.output::text as output, p.error_message
       from (select q.*, sum(q.payload_bytes) over (order by q.rev, q.trace_id, q.span_id) - q.payload_bytes as bytes_before
               from (select o.rev, o.trace_id, o.span_id, o.payload_bytes
-                      from svc.spans o
+                      from svc.all_spans o
                      where o.session_id = ${session_id}::uuid and o.rev between ${after.rev} and ${rev}
                        and (o.rev, o.trace_id, o.span_id) > (${after.rev}::bigint, ${after.trace_id}::uuid, ${after.span_id}::uuid)
                      order by o.rev, o.trace_id, o.span_id
                      limit ${limit}) q) k
-      join svc.spans p on p.trace_id = k.trace_id and p.span_id = k.span_id
+      join svc.all_spans p on p.session_id = ${session_id}::uuid and p.trace_id = k.trace_id and p.span_id = k.span_id
      where k.bytes_before < ${PAGE_BYTES}
      order by k.rev, k.trace_id, k.span_id`);
 }
@@ -114,7 +114,7 @@ export const writeIndexed = (db: Sql, { session_id, spans, texts, prompts, done,
                       ${pgArray(texts.map(({ place }) => place))}::text[], ${pgArray(texts.map(({ piece }) => piece))}::smallint[],
                       ${pgArray(texts.map(({ terms }) => `{${terms.join(',')}}`))}::text[])
                  as k (trace_id, span_id, place, piece, terms)
-          join svc.spans p on p.trace_id = k.trace_id and p.span_id = k.span_id and p.session_id = ${session_id}::uuid`);
+          join svc.all_spans p on p.trace_id = k.trace_id and p.span_id = k.span_id and p.session_id = ${session_id}::uuid`);
     await writePrompts(tx, session_id, prompts);
     await tx.rows(sql`
       insert into svc.found_sessions (session_id, version, rev, trace_id, span_id)
@@ -133,7 +133,7 @@ export const pruneIndexed = (db: Sql, { session_id, all }: { session_id: string;
     const gone = all
       ? sql``
       : sql` and not exists (
-          select from svc.spans p where p.trace_id = t.trace_id and p.span_id = t.span_id and p.session_id = t.session_id)`;
+          select 1 from svc.all_spans p where p.trace_id = t.trace_id and p.span_id = t.span_id and p.session_id = t.session_id)`;
     const own = sql`t.session_id = ${session_id}::uuid${gone}`;
     await tx.rows(sql`delete from svc.found_texts t where ${own}`);
     const unused = await tx.rows<{ piece_id: string }>(sql`
@@ -164,11 +164,11 @@ export async function findCoverage(
   _args: Record<string, never>,
 ): Promise<{ spans: number; spans_indexed: number }> {
   const [counted] = await db.rows<{ spans: number; pending: number }>(sql`
-    select (select count(*) from svc.spans) as spans,
+    select (select count(*) from svc.all_spans) as spans,
            (select coalesce(sum(c.pending), 0)::bigint
               from (select r.session_id, f.rev, f.trace_id, f.span_id from ${behind}) b
              cross join lateral (
-               select count(*) as pending from svc.spans p
+               select count(*) as pending from svc.all_spans p
                 where p.session_id = b.session_id
                   and (b.rev is null or (p.rev, p.trace_id, p.span_id) > (b.rev, b.trace_id, b.span_id))) c) as pending`);
   const { spans = 0, pending = 0 } = counted ?? {};

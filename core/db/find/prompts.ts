@@ -36,7 +36,7 @@ export async function writePrompts(tx: Sql, session_id: string, prompts: readonl
                   ${pgArray(rows.map(({ span_id }) => span_id))}::uuid[], ${pgArray(rows.map(({ raw_turn_id }) => raw_turn_id))}::bigint[],
                   ${pgArray(rows.map(({ block }) => block))}::integer[], ${pgArray(rows.map(({ start }) => start))}::integer[])
              as k (piece_id, trace_id, span_id, raw_turn_id, block, start)
-      join svc.spans p on p.trace_id = k.trace_id and p.span_id = k.span_id and p.session_id = ${session_id}::uuid
+      join svc.all_spans p on p.trace_id = k.trace_id and p.span_id = k.span_id and p.session_id = ${session_id}::uuid
     on conflict (session_id, piece_id) do nothing`);
 }
 
@@ -45,7 +45,7 @@ export const removeUnused = (tx: Sql, piece_ids: readonly string[]) =>
   tx.rows(sql`
     delete from svc.found_prompts p
      where p.piece_id = any(${hexArray([...new Set(piece_ids)])}::bytea[])
-       and not exists (select from svc.found_prompt_uses u where u.piece_id = p.piece_id)`);
+       and not exists (select 1 from svc.found_prompt_uses u where u.piece_id = p.piece_id)`);
 
 /** A use of a piece that may hold what is sought, with the call that has it first. */
 export type PromptCandidate = Omit<FindHit, 'place' | 'score' | 'matches'> & {
@@ -75,7 +75,7 @@ export const promptCandidates = (
       select l.session_id, l.trace_id, l.span_id, u.raw_turn_id, coalesce(e.display_name, r.title, r.name) as title,
              l.kind, l.name, l.model, l.status, ${instant(sql`u.at`)} as at, u.block, u.start, u.text
         from uses u
-        join svc.spans l on l.trace_id = u.trace_id and l.span_id = u.span_id
+        join svc.all_spans l on l.trace_id = u.trace_id and l.span_id = u.span_id
         left join svc.session_rollups r on r.session_id = l.session_id
         left join svc.session_edits e on e.session_id = l.session_id
        order by u.at desc, u.span_id, u.block, u.start`);

@@ -11,18 +11,18 @@ export async function tableSizes(
   _args: Record<string, never>,
 ): Promise<{ kind: Sql['kind']; tables: TableSize[]; bytes: number }> {
   const tables = await db.rows<TableSize>(sql`
-    select format('svc.%I', c.relname) as name, pg_total_relation_size(c.oid) as bytes
+    select format('svc.%I', c.relname) as name, svc.table_bytes(c.oid) as bytes
       from pg_class c
      where c.relnamespace = 'svc'::regnamespace and c.relkind = 'r'
      order by bytes, name`);
-  const [database] = await db.rows<{ bytes: number }>(sql`select pg_database_size(current_database()) as bytes`);
+  const [database] = await db.rows<{ bytes: number }>(sql`select svc.database_bytes() as bytes`);
   return { kind: db.kind, tables, bytes: database?.bytes ?? 0 };
 }
 
 /** @param name as `tableSizes` has it. @returns what the table takes afterwards */
 export async function rewriteTable(db: Sql, { name }: { name: string }): Promise<number> {
   await db.rows(sql`vacuum ${sql.raw(db.kind === 'embedded' ? '(full, analyze)' : '(analyze)')} ${sql.raw(name)}`);
-  const [size] = await db.rows<{ bytes: number }>(sql`select pg_total_relation_size(${name}::regclass) as bytes`);
+  const [size] = await db.rows<{ bytes: number }>(sql`select svc.table_bytes(${name}::regclass) as bytes`);
   return size?.bytes ?? 0;
 }
 

@@ -30,7 +30,7 @@ export function browseFacets(
 const ofCalls = (column: 'model' | 'provider'): { value: string; joined: SQL } => ({
   value: 'v.value',
   joined: sql` join (select p.${sql.identifier(column)} as value, p.session_id
-                       from svc.spans p where p.kind = 'llm'
+                       from svc.all_spans p where p.kind = 'llm'
                       group by p.${sql.identifier(column)}, p.session_id
                       order by p.${sql.identifier(column)}, p.session_id) v on v.session_id = s.session_id`,
 });

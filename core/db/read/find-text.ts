@@ -76,7 +76,7 @@ export async function findTextElsewhere(
   { forms, bytes }: Forms & { bytes: readonly string[] },
 ): Promise<FoundElsewhere> {
   const inBody = (column: SQL) =>
-    sql`exists (select from unnest(${pgArray(bytes)}::text[]) as n (form) where position(convert_to(n.form, 'UTF8') in ${column}) > 0)`;
+    sql`exists (select 1 from unnest(${pgArray(bytes)}::text[]) as n (form) where position(convert_to(n.form, 'UTF8') in ${column}) > 0)`;
   const parked = await db.rows<{ id: string }>(sql`
     select t.svc_proxy_request_id as id from svc.parked_turns t
      where ${inBody(sql`t.request_body`)} or ${inBody(sql`t.response_body`)} or ${holds(forms, sql`to_jsonb(t.head)::text`)}
@@ -94,4 +94,4 @@ export async function findTextElsewhere(
 }
 
 const holds = (forms: readonly string[], text: SQL = sql`to_jsonb(t)::text`): SQL =>
-  sql`exists (select from unnest(${pgArray(forms)}::text[]) as n (form) where strpos(${text}, n.form) > 0)`;
+  sql`exists (select 1 from unnest(${pgArray(forms)}::text[]) as n (form) where strpos(${text}, n.form) > 0)`;

@@ -20,7 +20,7 @@ export async function listSessions(
       from (select s.*
               from svc.sessions s
              where not s.is_empty
-               and not exists (select from svc.session_edits d
+               and not exists (select 1 from svc.session_edits d
                                 where d.session_id = s.session_id and d.deleted_at is not null)
                    ${before}
              order by s.last_seen_at desc, s.session_id desc

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import type { Trace } from '../../model/trace.ts';
 import { type TraceColumns, traceSelect } from '../columns/trace.ts';
 import type { Sql } from '../sql.ts';
-import { notDeleted } from './not-deleted.ts';
+import { notAmongDeleted } from './not-deleted.ts';
 import { type TraceKey, tracePage } from './trace-page.ts';
 
 export async function listTraces(
@@ -17,7 +17,7 @@ export async function listTraces(
   const rows = await db.rows<TraceColumns>(sql`
     select ${traceSelect}
       from svc.traces t
-     where ${notDeleted(sql`t.session_id`)} ${ofSession} ${before}
+     where ${notAmongDeleted(sql`t.session_id`)} ${ofSession} ${before}
      order by t.started_at desc, t.trace_id desc
      limit ${limit + 1}`);
   return tracePage(rows, limit);

@@ -24,7 +24,7 @@ export async function nodeChain(
            n.cache_write_1h_tokens, n.reasoning_tokens, ${instant(sql`n.requested_at`)} as requested_at,
            ${instant(sql`n.created_at`)} as created_at,
            n.parent_hash is null or exists (
-             select from svc.nodes p where p.session_id = n.session_id and p.node_hash = n.parent_hash) as parent_stands,
+             select 1 from svc.nodes p where p.session_id = n.session_id and p.node_hash = n.parent_hash) as parent_stands,
            ${turnCounts(sql`n`)} as turn_counts
       from svc.nodes n
      where n.session_id = ${session_id}::uuid and ${afterHash}
@@ -55,7 +55,7 @@ export const callChain = (
      limit ${limit}`);
 
 const nodeExists = (hash: SQL): SQL =>
-  sql`${hash} is null or exists (select from svc.nodes n where n.session_id = c.session_id and n.node_hash = ${hash})`;
+  sql`${hash} is null or exists (select 1 from svc.nodes n where n.session_id = c.session_id and n.node_hash = ${hash})`;
 
 const turnCounts = (row: SQL): SQL => sql`exists (
-  select from svc.effective_turns e where e.raw_turn_id = ${row}.raw_turn_id and e.session_id = ${row}.session_id)`;
+  select 1 from svc.effective_turns e where e.raw_turn_id = ${row}.raw_turn_id and e.session_id = ${row}.session_id)`;

@@ -1,5 +1,12 @@
-/** The condition that a row's session is not deleted. */
+/**
+ * The condition that a row's session is not deleted. A distributed table cannot be joined by it: what is read of one by a key is read first,
+ * and the condition is put to that.
+ */
 import { type SQL, sql } from 'drizzle-orm';
 
 export const notDeleted = (session: SQL): SQL => sql`
-  not exists (select from svc.session_edits d where d.session_id = ${session} and d.deleted_at is not null)`;
+  not exists (select 1 from svc.session_edits d where d.session_id = ${session} and d.deleted_at is not null)`;
+
+/** The same for many rows of a distributed table: all deleted sessions are read first. */
+export const notAmongDeleted = (session: SQL): SQL => sql`
+  ${session} not in (select d.session_id from svc.session_edits d where d.deleted_at is not null)`;

@@ -147,16 +147,16 @@ async function spanRows(tx: Sql, { session_id, base, since, order, key, limit }:
   const page =
     since === null
       ? sql`select p.*
-              from svc.traces t,
+              from svc.all_traces t,
                    lateral (select p.*
-                              from svc.spans p
+                              from svc.all_spans p
                              where p.trace_id = t.trace_id and p.session_id is not distinct from t.session_id ${spans}
                              order by p.seq, p.span_id
                              limit ${limit}) p
              where t.session_id = ${session_id}::uuid ${traces} ${sorted}`
       : sql`select p.*
-              from svc.spans p
-              join svc.traces t on t.trace_id = p.trace_id and t.session_id = p.session_id
+              from svc.all_spans p
+              join svc.all_traces t on t.trace_id = p.trace_id and t.session_id = p.session_id
              where p.session_id = ${session_id}::uuid and p.rev > ${since} ${traces} ${spans} ${sorted}`;
   const [row] = await tx.rows<SpanRows>(sql`
     select ${arrays(
@@ -195,7 +195,7 @@ async function traceRows(tx: Sql, { base, of, order }: TraceScope): Promise<Trac
       },
       TRACE_VALUES,
     )}
-      from (select t.* from svc.traces t where ${of} order by t.started_at ${direction}, t.trace_id ${direction}) t`);
+      from (select t.* from svc.all_traces t where ${of} order by t.started_at ${direction}, t.trace_id ${direction}) t`);
   if (!row) throw new Error('Cannot read an outline: an aggregate has no row');
   return row;
 }

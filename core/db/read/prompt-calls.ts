@@ -117,7 +117,7 @@ const joins = sql`
   left join lateral (
     select o.trace_id, o.span_id, o.model, o.usage_verbatim, o.price, o.cost_usd, o.input_tokens, o.output_tokens,
            o.cache_read_tokens, o.cache_write_5m_tokens, o.cache_write_1h_tokens, o.reasoning_tokens
-      from svc.spans o
+      from svc.all_spans o
      where o.raw_turn_id = e.raw_turn_id and o.session_id = e.session_id and o.kind = 'llm' and o.inherited_from is null
      order by o.started_at, o.span_id
      limit 1) p on true`;

@@ -11,8 +11,8 @@ export async function readSpan(
   { trace_id, span_id }: { trace_id: string; span_id: string },
 ): Promise<Span | null> {
   const [row] = await db.rows<SpanColumns>(sql`
-    select ${spanSelect}
-      from svc.spans p
-     where p.trace_id = ${trace_id}::uuid and p.span_id = ${span_id}::uuid and ${notDeleted(sql`p.session_id`)}`);
+    with found as materialized (
+      select p.* from svc.spans p where p.trace_id = ${trace_id}::uuid and p.span_id = ${span_id}::uuid)
+    select ${spanSelect} from found p where ${notDeleted(sql`p.session_id`)}`);
   return row ? shownSpan(row, 'full') : null;
 }

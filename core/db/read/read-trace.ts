@@ -7,8 +7,7 @@ import { notDeleted } from './not-deleted.ts';
 
 export async function readTrace(db: Sql, { trace_id }: { trace_id: string }): Promise<Trace | null> {
   const [row] = await db.rows<TraceColumns>(sql`
-    select ${traceSelect}
-      from svc.traces t
-     where t.trace_id = ${trace_id}::uuid and ${notDeleted(sql`t.session_id`)}`);
+    with found as materialized (select t.* from svc.traces t where t.trace_id = ${trace_id}::uuid)
+    select ${traceSelect} from found t where ${notDeleted(sql`t.session_id`)}`);
   return row ? toTrace(row) : null;
 }

@@ -44,7 +44,7 @@ export async function sessionChanges(
                   limit ${limit + 1}) p on true
       left join svc.sessions s
         on s.session_id = p.session_id and not s.is_empty
-           and not exists (select from svc.session_edits d where d.session_id = s.session_id and d.deleted_at is not null)
+           and not exists (select 1 from svc.session_edits d where d.session_id = s.session_id and d.deleted_at is not null)
       left join svc.session_rollups r on r.session_id = s.session_id
       left join svc.session_edits e on e.session_id = s.session_id
      order by p.changed_by, p.session_id`);
@@ -79,7 +79,7 @@ export async function changedSince(db: Sql, { seen }: { seen: string }): Promise
   const before = sql`${seen}::pg_snapshot`;
   const [row] = await db.rows<{ seen: string; changed: boolean }>(sql`
     select pg_current_snapshot()::text as seen,
-           exists (select from svc.session_changes c
+           exists (select 1 from svc.session_changes c
                     where c.changed_by >= pg_snapshot_xmin(${before})
                       and not pg_visible_in_snapshot(c.changed_by, ${before})) as changed`);
   return row ?? { seen, changed: true };

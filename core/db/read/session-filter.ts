@@ -51,7 +51,7 @@ const ofHarness = (id: string): SQL =>
 const usedInCall = (column: SQL, value: string | null): SQL =>
   value === null
     ? sql``
-    : sql` and exists (select from svc.spans p where p.session_id = s.session_id and p.kind = 'llm'${equal(column, value)})`;
+    : sql` and exists (select 1 from svc.all_spans p where p.session_id = s.session_id and p.kind = 'llm'${equal(column, value)})`;
 
 const startedBy = (id: string): SQL => sql` and s.session_id in (
     select c.session_id from svc.session_rollups c where c.parent_session_id = ${id}::uuid)`;
@@ -65,7 +65,7 @@ const forkOf = (id: string): SQL => sql` and s.session_id in (
       join svc.sessions o on o.session_id = g.session_id
      where g.fork_of_session_id = ${id}::uuid and o.fork_of_session_id is null)`;
 
-const STARRED = sql`exists (select from svc.session_edits b where b.session_id = s.session_id and b.starred_at is not null)`;
+const STARRED = sql`exists (select 1 from svc.session_edits b where b.session_id = s.session_id and b.starred_at is not null)`;
 
 const LONGEST_WORD = 100; // where `svc.words` cuts them
 
@@ -73,7 +73,7 @@ const LONGEST_WORD = 100; // where `svc.words` cuts them
 function containsWord(word: string): SQL {
   const begins = sql`lower(${`'${[...word].slice(0, LONGEST_WORD).join('')}':*`} collate pg_c_utf8)::tsquery`;
   return sql` and s.session_id in (
-    select t.session_id from svc.traces t where svc.words(t.user_prompt || ' ' || t.response_preview) @@ ${begins}
+    select t.session_id from svc.all_traces t where svc.words(t.user_prompt || ' ' || t.response_preview) @@ ${begins}
     union all
     select w.session_id from svc.session_rollups w
      where svc.words(coalesce(w.name, '') || ' ' || coalesce(w.title, '') || ' ' || coalesce(w.preview, '')) @@ ${begins}

@@ -64,7 +64,7 @@ export async function spansOf(
                            lateral (
                              select p.*
                                from svc.spans p
-                              where p.trace_id = t.trace_id ${afterKey}
+                              where p.session_id = t.session_id and p.trace_id = t.trace_id ${afterKey}
                               order by p.seq, p.span_id
                               limit ${limit + 1}) p
                      where ${scope} ${traces}

@@ -1,10 +1,11 @@
 /** A window of a trace: some of its spans in the order of the walk. */
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { Payload } from '../../model/page.ts';
 import type { Span } from '../../model/span.ts';
 import { type SpanColumns, spanSelect } from '../columns/span.ts';
 import type { Sql } from '../sql.ts';
 import { notDeleted } from './not-deleted.ts';
+import { readTrace } from './read-trace.ts';
 import { PAGE_BYTES } from './session-traces.ts';
 import { shownSpan } from './span-preview.ts';
 
@@ -19,21 +20,20 @@ export async function spanWindow(
   { trace_id, from_seq, limit, payload }: WindowRequest,
 ): Promise<SpanWindow | null> {
   const rows = await db.rows<SpanColumns & { fetched: number }>(sql`
+    with found as materialized (
+      select p.*
+        from svc.spans p
+       where p.trace_id = ${trace_id}::uuid and p.seq >= ${from_seq}
+       order by p.seq, p.span_id
+       limit ${limit + 1})
     select ${spanSelect}, p.fetched
       from (select q.*, count(*) over () as fetched,
                    sum(q.payload_bytes) over (order by q.seq, q.span_id) - q.payload_bytes as bytes_before
-              from (select p.*
-                      from svc.spans p
-                     where p.trace_id = ${trace_id}::uuid and p.seq >= ${from_seq} and ${notDeleted(sql`p.session_id`)}
-                     order by p.seq, p.span_id
-                     limit ${limit + 1}) q) p
+              from found q
+             where ${notDeleted(sql`q.session_id`)}) p
      where p.bytes_before < ${PAGE_BYTES}
      order by p.seq, p.span_id`);
-  if (
-    rows.length === 0 &&
-    !(await exists(db, sql`svc.traces t where t.trace_id = ${trace_id}::uuid and ${notDeleted(sql`t.session_id`)}`))
-  )
-    return null;
+  if (rows.length === 0 && (await readTrace(db, { trace_id })) === null) return null;
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   return {
@@ -42,15 +42,14 @@ export async function spanWindow(
   };
 }
 
-const exists = async (db: Sql, from: SQL): Promise<boolean> => (await db.rows(sql`select 1 from ${from}`)).length > 0;
-
 /** The place of a span in its trace. Null when there is no such span, or its session is deleted. */
 export async function placeOfSpan(
   db: Sql,
   { trace_id, span_id }: { trace_id: string; span_id: string },
 ): Promise<{ seq: number } | null> {
   const [row] = await db.rows<{ seq: number }>(sql`
-    select p.seq from svc.spans p
-     where p.trace_id = ${trace_id}::uuid and p.span_id = ${span_id}::uuid and ${notDeleted(sql`p.session_id`)}`);
+    with found as materialized (
+      select p.seq, p.session_id from svc.spans p where p.trace_id = ${trace_id}::uuid and p.span_id = ${span_id}::uuid)
+    select p.seq from found p where ${notDeleted(sql`p.session_id`)}`);
   return row ?? null;
 }

@@ -38,7 +38,7 @@ export async function slicesUpTo(
       from (select w.place, s.*, count(*) over () as stored,
                    sum(octet_length(s.bytes)) over (order by w.place) - octet_length(s.bytes) as bytes_before
               from unnest(${hexArray(ids)}::bytea[]) with ordinality as w (slice_id, place)
-              join svc.slices s on s.slice_id = w.slice_id) w
+              join svc.all_slices s on s.slice_id = w.slice_id) w
      where w.bytes_before = 0 or w.bytes_before < ${max_bytes}::bigint
      order by w.place`);
   const slices = rows.map(

@@ -46,8 +46,8 @@ const bySessionId = (id: string): SQL =>
 
 const byUuid = (id: string): SQL[] => [
   bySessionId(id),
-  sql`(select ${columns('trace', 'trace_id', NO_ID, NO_NUMBER)} from svc.traces where trace_id = ${id}::uuid)`,
-  sql`(select ${columns('span', 'trace_id', 'span_id', 'raw_turn_id')} from svc.spans where span_id = ${id}::uuid limit ${MOST})`,
+  sql`(select ${columns('trace', 'trace_id', NO_ID, NO_NUMBER)} from svc.all_traces where trace_id = ${id}::uuid)`,
+  sql`(select ${columns('span', 'trace_id', 'span_id', 'raw_turn_id')} from svc.all_spans where span_id = ${id}::uuid limit ${MOST})`,
 ];
 
 const [FIRST, LAST] = ['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'];
@@ -61,8 +61,8 @@ function byStart(id: string): SQL[] {
     ${sql.raw(column)} between ${id + FIRST.slice(id.length)}::uuid and ${id + LAST.slice(id.length)}::uuid`;
   return [
     sql`(select ${columns('session', NO_ID, NO_ID, NO_NUMBER)} from svc.sessions where ${within('session_id')} and not is_empty limit ${MOST})`,
-    sql`(select ${columns('trace', 'trace_id', NO_ID, NO_NUMBER)} from svc.traces where ${within('trace_id')} limit ${MOST})`,
-    sql`(select ${columns('span', 'trace_id', 'span_id', 'raw_turn_id')} from svc.spans where ${within('span_id')} limit ${MOST})`,
+    sql`(select ${columns('trace', 'trace_id', NO_ID, NO_NUMBER)} from svc.all_traces where ${within('trace_id')} limit ${MOST})`,
+    sql`(select ${columns('span', 'trace_id', 'span_id', 'raw_turn_id')} from svc.all_spans where ${within('span_id')} limit ${MOST})`,
   ];
 }
 
@@ -72,14 +72,14 @@ const turns = (kind: Place['kind'], condition: SQL): SQL => sql`
      from (select a.session_id, p.trace_id, p.span_id, t.raw_turn_id
              from svc.raw_turns t
              join svc.effective_turns a on a.raw_turn_id = t.raw_turn_id
-             left join svc.spans p on p.raw_turn_id = t.raw_turn_id and p.kind = 'llm' and t.source = 'wire'
+             left join svc.all_spans p on p.raw_turn_id = t.raw_turn_id and p.kind = 'llm' and t.source = 'wire'
             where ${condition}) n)`;
 
 const byNumber = (id: string): SQL => turns('raw_turn', sql`t.raw_turn_id = ${id}::bigint`);
 
 const spans = (kind: Place['kind'], span: 'llm' | 'tool', id: string): SQL => sql`
   (select ${columns(kind, 'trace_id', 'span_id', 'raw_turn_id')}
-     from svc.spans
+     from svc.all_spans
     where external_id <> '' and hashtextextended(external_id, 0) = hashtextextended(${id}::text, 0)
       and external_id = ${id}::text and kind = ${span}
     limit ${MOST})`;

@@ -56,8 +56,8 @@ function fromDue({ before, projects, never }: DueBefore): SQL {
        and s.last_seen_at < ${latest}::timestamptz
        and s.last_seen_at < coalesce(o.before, ${before}::timestamptz)
        and p.name <> all(${pgArray(never)}::text[])
-       and not exists (select from svc.session_edits e where e.session_id = s.session_id and e.starred_at is not null)
-       and not exists (select from svc.session_edits e
+       and not exists (select 1 from svc.session_edits e where e.session_id = s.session_id and e.starred_at is not null)
+       and not exists (select 1 from svc.session_edits e
                         where e.session_id = r.parent_session_id and e.starred_at is not null)`;
 }
 

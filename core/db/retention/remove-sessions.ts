@@ -63,7 +63,7 @@ export const beginRemovals = (
     await tx.rows(sql`
       insert into svc.session_edits as e (session_id, deleted_at)
       select session_id, now() from unnest(${array}::uuid[]) as n (session_id) order by session_id
-      on conflict (session_id) do update set deleted_at = coalesce(e.deleted_at, now()), display_name = null, edited_at = now()`);
+      on conflict (session_id) do update set deleted_at = coalesce(e.deleted_at, excluded.deleted_at), display_name = null, edited_at = excluded.edited_at`);
     await tx.rows(sql`delete from svc.derive_queue where ${among(array)}`); // a fold in progress thereby loses its lease
     if (claiming) {
       const released = await tx.rows<{ call_key: string }>(sql`
@@ -180,8 +180,9 @@ export const endRemovals = (db: Sql, { session_ids }: { session_ids: string[] })
     await tx.rows(sql`
       update svc.sessions set emptied = true where ${among(array)} and turn_count + moved_turns = purged_turns`);
     await tx.rows(sql`
-      delete from svc.session_edits e using svc.session_removals m
-       where m.session_id = e.session_id and e.session_id = any(${array}::uuid[]) and not m.was_hidden`);
+      delete from svc.session_edits e
+       where e.session_id in (
+         select m.session_id from svc.session_removals m where m.session_id = any(${array}::uuid[]) and not m.was_hidden)`);
     await tx.rows(sql`delete from svc.session_removals where ${among(array)}`);
     const left = await tx.rows<{ session_id: string }>(sql`
       select session_id from svc.sessions where ${among(array)} and turn_count + moved_turns > purged_turns`);

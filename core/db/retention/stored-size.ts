@@ -59,8 +59,8 @@ const turnBytes = ({ data_bytes }: Measured, turns: number, free: number): numbe
 /** `data_bytes`: of the service's own tables, with their indexes. */
 async function measured(tx: Sql): Promise<Measured> {
   const [row] = await tx.rows<Measured>(sql`
-    select pg_database_size(current_database()) as bytes,
-           (select coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint from pg_class c
+    select svc.database_bytes() as bytes,
+           (select coalesce(sum(svc.table_bytes(c.oid)), 0)::bigint from pg_class c
              where c.relnamespace = 'svc'::regnamespace and c.relkind = 'r') as data_bytes,
            coalesce(sum(s.turn_count), 0)::bigint as turns_stored, coalesce(sum(s.purged_turns), 0)::bigint as turns_purged
       from svc.sessions s`);

@@ -7,4 +7,4 @@ import { type SQL, sql } from 'drizzle-orm';
  */
 export const isCarriedAnswer = (node: SQL): SQL => sql`
   ${node}.slice_id is not null and ${node}.role = 'assistant' and ${node}.injected = ''
-    and not exists (select from svc.calls g where g.session_id = ${node}.session_id and g.leaf_hash = ${node}.node_hash)`;
+    and not exists (select 1 from svc.calls g where g.session_id = ${node}.session_id and g.leaf_hash = ${node}.node_hash)`;

@@ -93,8 +93,8 @@ const unnamed = (session_id: SQL): SQL => sql`
     from (select v.session_id, v.harness_session_id as opened_by, v.started_at from svc.sessions v
            where v.session_id = ${session_id} and v.client_key = w.client_key and v.harness_id = 'unknown'
           offset 0) u
-   where exists (select from svc.raw_turns o where o.svc_proxy_request_id = u.opened_by)
-      or exists (select from svc.raw_turns o where o.request_id = u.opened_by)`;
+   where exists (select 1 from svc.raw_turns o where o.svc_proxy_request_id = u.opened_by)
+      or exists (select 1 from svc.raw_turns o where o.request_id = u.opened_by)`;
 
 async function rowsOf(tx: Sql, messages: readonly MessageKey[], holders: SQL): Promise<Row[]> {
   if (messages.length === 0) return [];

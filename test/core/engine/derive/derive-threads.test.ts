@@ -23,8 +23,11 @@ const rows = async (database: TestDatabase): Promise<unknown[][]> =>
 const agent = async (database: TestDatabase) => {
   const [found] = await database.sql(`
     select a.name, p.name as parent, p.input #> '{0,tool_input}' as asked, p.verdict is null as unjudged,
-           (select count(*)::int from svc.span_links l where l.kind = 'rejoin' and l.from_span_id = a.span_id) as rejoins
-      from svc.spans a join svc.spans p on p.trace_id = a.trace_id and p.span_id = a.parent_span_id
+           (select count(*)::int
+              from svc.span_links l
+             where l.session_id = a.session_id and l.kind = 'rejoin' and l.from_span_id = a.span_id) as rejoins
+      from svc.spans a
+      join svc.spans p on p.session_id = a.session_id and p.trace_id = a.trace_id and p.span_id = a.parent_span_id
      where a.kind = 'agent' and a.thread_id <> ''`);
   return found;
 };
