@@ -233,6 +233,12 @@ function contradictions(config: Config, invalid: ReadonlySet<string>): string[] 
     const [present, missing] = topic === '' ? stream : stream.toReversed();
     found.push({ paths: stream, text: `${missing}: must be set, since ${present} is` });
   }
+  const { postgres_dsn, distributed } = config.storage;
+  if (distributed !== '' && postgres_dsn === '')
+    found.push({
+      paths: ['storage.postgres_dsn', 'storage.distributed'],
+      text: 'storage.postgres_dsn: must be set, since storage.distributed is: the embedded database is one process',
+    });
   const { token, read_token } = config.api;
   const tokens = ['api.token', 'api.read_token'];
   if (read_token !== '' && token === '')

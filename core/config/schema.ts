@@ -114,6 +114,11 @@ export const Config = z.strictObject({
   storage: section({
     postgres_dsn: secretKey(dsn(), '', 'PostgreSQL 17 or later; empty: the embedded database in .svc/data'),
     pooled: key(z.boolean(), false, 'the DSN leads to a transaction pooler: no prepared statements, no LISTEN'),
+    distributed: key(
+      z.enum(['', 'citus']),
+      '',
+      'citus: the large tables are distributed over the workers of the cluster; empty: they stay as they are',
+    ),
   }),
   publisher: section({
     stream: section({

@@ -5,7 +5,8 @@ import type { SchemaMigration } from './migrations.ts';
 import type { Sql } from './sql.ts';
 
 const OLDEST_SERVER = 170000;
-const LOCK = statement.raw('8201447304118392'); // a number of our own, since applications of one database share these locks
+/** Of those who change tables. A number of our own, since applications of one database share these locks. */
+export const MIGRATION_LOCK = statement.raw('8201447304118392');
 
 /**
  * Applies missing migrations; any number of processes may do so at once, since on a server each transaction takes the lock (which
@@ -20,12 +21,12 @@ export async function migrate(
   { ownSession = false } = {},
 ): Promise<string[]> {
   try {
-    if (ownSession) await sql.rows(statement`select pg_advisory_lock(${LOCK})`);
+    if (ownSession) await sql.rows(statement`select pg_advisory_lock(${MIGRATION_LOCK})`);
     if (sql.kind === 'server') await refuseOldServer(sql); // the embedded one comes with svc, and has one client
     const applied: string[] = [];
     for (;;) {
       const name = await sql.transaction(async (tx) => {
-        if (sql.kind === 'server') await tx.rows(statement`select pg_advisory_xact_lock(${LOCK})`);
+        if (sql.kind === 'server') await tx.rows(statement`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
         const next = nextMigration(await ledger(tx), migrations);
         if (!next) return undefined;
         await tx.script(next.text);
@@ -44,7 +45,7 @@ export async function migrate(
     }
     throw error;
   } finally {
-    if (ownSession) await sql.rows(statement`select pg_advisory_unlock(${LOCK})`).catch(() => {}); // a lost session has none
+    if (ownSession) await sql.rows(statement`select pg_advisory_unlock(${MIGRATION_LOCK})`).catch(() => {}); // a lost session has none
   }
 }
 

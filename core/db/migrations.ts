@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Logger } from '../log.ts';
 import { packageRoot } from '../package-root.ts';
 
 export type SchemaMigration = { name: string; text: string; sha256: string };
@@ -16,9 +15,4 @@ export async function readMigrations(folder = join(packageRoot(), 'migrations'))
       return { name, text, sha256: createHash('sha256').update(text).digest('hex') };
     }),
   );
-}
-
-/** @param applied by this process */
-export function reportMigrations(log: Logger, applied: readonly string[]): void {
-  if (applied.length > 0) log.info({ applied: applied.length, last: applied.at(-1) }, 'The database was migrated');
 }

@@ -9,7 +9,7 @@ import { hostEmbedded, type StartThread } from './client/embedded-host.ts';
 import { lockFolder } from './client/folder-lock.ts';
 import { findTemplate } from './client/template.ts';
 import type { Database } from './database.ts';
-import { readMigrations, reportMigrations } from './migrations.ts';
+import type { ServerDatabase } from './prepare-server.ts';
 
 export type OpenDatabase = Database & {
   /** For another thread, once each: `startWorker(name, { connection }, transferables(connection))`. (connection.ts) */
@@ -20,6 +20,8 @@ type Options = {
   /** Empty: the embedded database. */
   dsn: string;
   pooled: boolean;
+  /** Of a server. (prepare-server.ts) */
+  distributed?: ServerDatabase['distributed'];
   /** `.svc`: the embedded database is in its subfolder `data`. */
   folder: string;
   log: Logger;
@@ -45,26 +47,21 @@ export const openDatabase = (options: Options): Promise<OpenDatabase> =>
 async function openServerDatabase({
   dsn,
   pooled,
+  distributed,
   log,
   statementTimeoutMs = STATEMENT_TIMEOUT_MS,
   size = SERVER_POOL,
   threadSize,
 }: Options): Promise<OpenDatabase> {
-  const [{ connectServer, openPool }, { migrate }] = await Promise.all([
+  const [{ connectServer }, { prepareServer }] = await Promise.all([
     import('./client/server.ts'), // with all operations, which the thread of an embedded database loads by itself
-    import('./migrate.ts'),
+    import('./prepare-server.ts'),
   ]);
-  const pool = openPool({ dsn, pooled, size: 1 });
   try {
-    const applied = await migrate(pool.sqlFor(Number.POSITIVE_INFINITY), await readMigrations(), {
-      ownSession: !pooled,
-    });
-    reportMigrations(log, applied);
+    await prepareServer({ dsn, pooled, ...(distributed && { distributed }) }, log);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     throw new OperatorError(`Cannot use the database of storage.postgres_dsn: ${error.message}`, 1, { cause: error });
-  } finally {
-    await pool.close();
   }
   return {
     ...connectServer({ dsn, pooled, size, statementTimeoutMs }),

@@ -1,9 +1,7 @@
 /** Connects a process that serves without its database: retries until the database answers and is of this version, and logs why it waits. */
 import { aborted } from '../aborted.ts';
-import { openPool, type Server } from '../db/client/server.ts';
 import { whyUnavailable } from '../db/client/why-unavailable.ts';
-import { migrate } from '../db/migrate.ts';
-import { readMigrations, reportMigrations } from '../db/migrations.ts';
+import { prepareServer, type ServerDatabase } from '../db/prepare-server.ts';
 import { DatabaseError, OperatorError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { retry } from '../retry.ts';
@@ -11,7 +9,7 @@ import { retry } from '../retry.ts';
 const RETRY = { firstMs: 100, maxMs: 5_000 };
 
 type Deps = {
-  server: Pick<Server, 'dsn' | 'pooled'>;
+  server: ServerDatabase;
   unavailable: (why: string) => void; // called while the database cannot be used
   withoutIt: string; // what happens meanwhile, for the log
   log: Logger;
@@ -26,7 +24,7 @@ export async function reachDatabase({ server, unavailable, withoutIt, log, signa
   let reported = '';
   const stopped = aborted(signal);
   stopped.catch(() => {}); // also when the signal comes after this has settled
-  const applied = await retry(() => Promise.race([reach(server), stopped]), {
+  await retry(() => Promise.race([prepareServer(server, log), stopped]), {
     ...RETRY,
     signal,
     isRetryable: isOfDatabase,
@@ -38,17 +36,6 @@ export async function reachDatabase({ server, unavailable, withoutIt, log, signa
     },
   });
   if (reported !== '') log.info('The database answers');
-  reportMigrations(log, applied);
 }
 
 const isOfDatabase = (error: unknown): boolean => error instanceof DatabaseError || error instanceof OperatorError;
-
-/** @returns the migrations that were applied @throws when the database does not answer or is not of this version */
-async function reach({ dsn, pooled }: Pick<Server, 'dsn' | 'pooled'>): Promise<string[]> {
-  const pool = openPool({ dsn, pooled, size: 1 });
-  try {
-    return await migrate(pool.sqlFor(Number.POSITIVE_INFINITY), await readMigrations(), { ownSession: !pooled });
-  } finally {
-    await pool.close();
-  }
-}

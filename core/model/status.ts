@@ -6,7 +6,7 @@ import { At } from './page.ts';
 import { PublisherState } from './publisher-state.ts';
 
 /** Extensions that are used where a database has them. Only search needs one: `vector`. */
-const Extension = z.enum(['citus', 'pg_duckdb', 'timescaledb', 'vector']);
+const Extension = z.enum(['citus', 'citus_columnar', 'pg_duckdb', 'timescaledb', 'vector']);
 
 const Outcomes = z.object(
   Object.fromEntries(Outcome.options.map((outcome) => [outcome, z.int()])) as Record<Outcome, z.ZodInt>,

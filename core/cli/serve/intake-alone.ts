@@ -7,10 +7,17 @@ const QUERY_TIMEOUT_MS = 60_000;
 
 /** Needs `storage.postgres_dsn` to be set, but not the database to be up. */
 export function intakeAlone({ loaded: { config } }: Pick<ServiceParts, 'loaded'>): Backing {
-  const { postgres_dsn: dsn, pooled } = config.storage;
+  const { postgres_dsn: dsn, pooled, distributed } = config.storage;
   return {
     connection: () => ({
-      ...{ kind: 'server', dsn, pooled, statementTimeoutMs: QUERY_TIMEOUT_MS, size: POOL_SIZES.proxy.engine },
+      ...{
+        kind: 'server',
+        dsn,
+        pooled,
+        distributed,
+        statementTimeoutMs: QUERY_TIMEOUT_MS,
+        size: POOL_SIZES.proxy.engine,
+      },
     }),
     reach: true,
     listen: (parts) =>

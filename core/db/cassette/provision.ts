@@ -11,6 +11,14 @@ export type ProvisionRequest = { name: string; views: readonly string[]; extensi
 /** One at a time in a database: concurrent grants would conflict in the same rows of the catalog. */
 const LOCK = sql`select pg_advisory_xact_lock(8201447304118393)`;
 
+/** All of a cassette is on the coordinator of a Citus cluster, and its workers need not know of it. (distribute/remote-views.ts) */
+const ON_THIS_SERVER = sql`citus.enable_ddl_propagation = off`;
+
+async function hasCitus(tx: Sql): Promise<boolean> {
+  if (tx.kind === 'embedded') return false;
+  return (await tx.rows(sql`select 1 as one from pg_extension where extname = 'citus'`)).length > 0;
+}
+
 /** Of a role, on all replicas together. */
 const MOST_CONNECTIONS = 64;
 
@@ -20,6 +28,7 @@ export async function provisionCassette(db: Sql, { name, views, extensions }: Pr
   if (unknown !== undefined) throw new GrantsUnavailable(`Cannot offer the extension '${unknown}': only vector is`, '');
   await db.transaction(async (tx) => {
     await tx.rows(LOCK);
+    if (await hasCitus(tx)) await tx.rows(sql`set local ${ON_THIS_SERVER}`);
     const [schema, role] = [schemaOf(name), await roleOf(tx, name)];
     const target: Target = { tx, schema, role: identifier(role), roleName: role };
     await makeRole(target, name);
@@ -130,6 +139,7 @@ async function setDefaults({ tx, role }: Target, path: readonly string[]): Promi
   const schemas = sql.join(path.map(identifier), sql`, `);
   await tx.rows(sql`alter role ${role} in database ${database} set search_path = ${schemas}`);
   await tx.rows(sql`alter role ${role} in database ${database} set statement_timeout = '30s'`);
+  if (await hasCitus(tx)) await tx.rows(sql`alter role ${role} in database ${database} set ${ON_THIS_SERVER}`);
   await tx
     .transaction((inner) => inner.rows(sql`grant connect on database ${database} to ${role}`))
     .catch(ignoreForbidden); // refused where the service does not own the database: PUBLIC may connect anyway, unless its owner has revoked that

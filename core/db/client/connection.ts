@@ -10,7 +10,14 @@ import type { HostNotice, PortReply, PortRequest, RunningOperation } from './por
 
 /** Plain data except for the port, which has to be transferred: `startWorker(name, { connection }, transferables(connection))`. */
 export type DatabaseConnection =
-  | { kind: 'server'; dsn: string; pooled: boolean; statementTimeoutMs: number; size?: number }
+  | {
+      kind: 'server';
+      dsn: string;
+      pooled: boolean;
+      distributed?: '' | 'citus';
+      statementTimeoutMs: number;
+      size?: number;
+    }
   | { kind: 'embedded'; control: MessagePort; statementTimeoutMs: number };
 
 export const transferables = (connection: DatabaseConnection): MessagePort[] =>

@@ -37,8 +37,8 @@ type Facts = {
 /** Turns are counted by the numbers in their sessions' rows, of which there are far fewer. */
 async function facts(db: Sql): Promise<Facts> {
   const [row] = await db.rows<Facts>(sql`
-    select current_setting('server_version') as server_version, pg_database_size(current_database()) as bytes,
-           pg_total_relation_size('svc.slices') as slice_bytes, count(*) filter (where not s.is_empty) as sessions,
+    select current_setting('server_version') as server_version, svc.database_bytes() as bytes,
+           svc.table_bytes('svc.slices') as slice_bytes, count(*) filter (where not s.is_empty) as sessions,
            coalesce(sum(s.turn_count - s.purged_turns), 0)::bigint as raw_turns,
            (select ${instant(sql`max(l.last_seen_at)`)} from svc.sessions l where l.turn_count > 0) as last_turn_at
       from svc.sessions s`);
@@ -77,7 +77,13 @@ async function rowsOf(
 
 type Extension = Status['database']['extensions'][number];
 
-const REPORTED_EXTENSIONS: readonly Extension['name'][] = ['citus', 'pg_duckdb', 'timescaledb', 'vector'];
+const REPORTED_EXTENSIONS: readonly Extension['name'][] = [
+  'citus',
+  'citus_columnar',
+  'pg_duckdb',
+  'timescaledb',
+  'vector',
+];
 
 const extensions = (db: Sql) =>
   db.rows<Extension>(sql`

@@ -1,0 +1,24 @@
+/** Brings the database of a server to the form that this version uses: migrates it, and distributes it where the settings say so. */
+import type { Logger } from '../log.ts';
+import { openPool, type Server } from './client/server.ts';
+import { distribute, requireCitus } from './distribute/distribute.ts';
+import { migrate } from './migrate.ts';
+import { readMigrations } from './migrations.ts';
+
+/** `distributed`: `storage.distributed`; left out, a distributed database is used as it is. */
+export type ServerDatabase = Pick<Server, 'dsn' | 'pooled'> & { distributed?: '' | 'citus' };
+
+/** Any number of processes may do so at once. @throws what `migrate` and `distribute` do, and where the database does not answer */
+export async function prepareServer({ dsn, pooled, distributed = '' }: ServerDatabase, log: Logger): Promise<void> {
+  const pool = openPool({ dsn, pooled, size: 1 });
+  const sql = pool.sqlFor(Number.POSITIVE_INFINITY);
+  try {
+    if (distributed === 'citus') await requireCitus(sql);
+    const applied = await migrate(sql, await readMigrations(), { ownSession: !pooled });
+    if (applied.length > 0) log.info({ applied: applied.length, last: applied.at(-1) }, 'The database was migrated');
+    const tables = distributed === 'citus' ? await distribute(sql) : [];
+    if (tables.length > 0) log.info({ tables }, 'Tables were distributed over the workers of the cluster');
+  } finally {
+    await pool.close();
+  }
+}
