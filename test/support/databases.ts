@@ -13,11 +13,13 @@ import { THREAD_LIMITS } from '../../core/db/client/database-thread.ts';
 import type { StartThread } from '../../core/db/client/embedded-host.ts';
 import { openPool } from '../../core/db/client/server.ts';
 import { templateKey } from '../../core/db/client/template.ts';
+import { DISTRIBUTED, distribute } from '../../core/db/distribute/distribute.ts';
 import { migrate } from '../../core/db/migrate.ts';
 import { readMigrations } from '../../core/db/migrations.ts';
 import { type OpenDatabase, openDatabase } from '../../core/db/open.ts';
 import { type Logger, openLog } from '../../core/log.ts';
 import { startWorker } from '../../core/start-worker.ts';
+import { closeTemplate, createOnNodes, dropOnNodes, isCitus, onNodes } from './citus-cluster.ts';
 import { rawSql } from './raw-sql.ts';
 
 const run = promisify(execFile);
@@ -38,6 +40,8 @@ type Options = {
   log?: Logger;
   /** Where the embedded database is made, as `data`; it stays when the database is closed. */
   folder?: string;
+  /** The tests look at a server's plans, of which the coordinator of a cluster shows only its own part. */
+  readsPlans?: boolean;
 };
 
 /**
@@ -49,9 +53,11 @@ export function databaseSuite(
   define: (test: Test, database: () => TestDatabase) => void,
   options: Options = {},
 ): void {
-  runSuite(`${name} (embedded)`, define, () => embeddedDatabase(options));
   const dsn = process.env.SVC_TEST_DSN ?? '';
+  if (!isCitus(dsn)) runSuite(`${name} (embedded)`, define, () => embeddedDatabase(options));
   if (dsn === '') console.log(`skip: ${name} (server): SVC_TEST_DSN is not set`);
+  else if (options.readsPlans && isCitus(dsn))
+    console.log(`skip: ${name} (server): a cluster's plans are not one server's`);
   else runSuite(`${name} (server)`, define, () => serverDatabase(dsn, options));
 }
 
@@ -129,10 +135,12 @@ export async function serverDatabase(
 /** A new database in the cluster of `dsn`, copied from `template`. */
 export async function emptyServerDatabase(dsn: string, template = 'template0') {
   const name = `svc_test_${randomUUID().replaceAll('-', '')}`;
-  await maintain(dsn, `create database ${name} template ${template}`);
+  if (isCitus(dsn)) await createOnNodes(dsn, name, template);
+  else await maintain(dsn, `create database ${name} template ${template}`);
   const drop = async () => {
-    await maintain(dsn, `drop database ${name} with (force)`);
-    await maintain(dsn, DROP_ORPHANS);
+    if (isCitus(dsn)) await dropOnNodes(dsn, name);
+    else await maintain(dsn, `drop database ${name} with (force)`);
+    await onCoordinator(dsn, DROP_ORPHANS); // which drops them on the workers of its cluster
   };
   return { dsn: withDatabase(dsn, name), drop };
 }
@@ -163,7 +171,11 @@ function testDatabase(
     ...database,
     ...where,
     sql: (text, params = []) => sql(text, params),
-    reset: async () => void (await sql(EMPTY, [])),
+    reset: async () => {
+      await sql(EMPTY, []);
+      if (where.dsn && isCitus(process.env.SVC_TEST_DSN ?? ''))
+        for (const table of DISTRIBUTED) await sql(`delete from ${table}`, []); // of which this node has no pages
+    },
     async close() {
       await database.close();
       await remove();
@@ -234,15 +246,25 @@ async function templateDatabase(dsn: string): Promise<string> {
     if (found) return name;
     const making = await emptyServerDatabase(dsn);
     const target = openPool({ dsn: making.dsn, pooled: false, size: 1 });
-    await migrate(target.sqlFor(120_000), await readMigrations()).finally(target.close);
-    await sql.rows(statement.raw(`alter database ${new URL(making.dsn).pathname.slice(1)} rename to ${name}`));
+    await migrate(target.sqlFor(120_000), await readMigrations());
+    if (isCitus(dsn)) await distribute(target.sqlFor(120_000));
+    await target.close();
+    const made = new URL(making.dsn).pathname.slice(1);
+    if (isCitus(dsn)) await closeTemplate(dsn, made);
+    await maintain(dsn, `alter database ${made} rename to ${name}`);
     return name;
   } finally {
     await pool.close();
   }
 }
 
-async function maintain(dsn: string, text: string): Promise<void> {
+/** Runs statements on the server of `dsn`, or on each one of a cluster. */
+export async function maintain(dsn: string, text: string): Promise<void> {
+  if (isCitus(dsn)) await onNodes(dsn, text);
+  else await onCoordinator(dsn, text);
+}
+
+async function onCoordinator(dsn: string, text: string): Promise<void> {
   const pool = openPool({ dsn, pooled: false, size: 1 });
   await pool.sqlFor(120_000).script(text).finally(pool.close);
 }

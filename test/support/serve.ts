@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { citusEnvironment } from './citus-cluster.ts';
 
 export type Service = {
   proxy: string;
@@ -138,7 +139,13 @@ async function started(folder: string, { args, env, program, last }: Role): Prom
   const name = ['svc serve', ...args].join(' ');
   const child = spawn(process.execPath, [...QUICK_START, ...program, 'serve', ...args], {
     cwd: folder,
-    env: { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1', ...env },
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      NO_COLOR: '1',
+      ...citusEnvironment(env.SVC_STORAGE_POSTGRES_DSN),
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let out = '';
@@ -195,7 +202,14 @@ export const svc = (
       [...QUICK_START, ...SVC, ...args],
       {
         cwd: folder,
-        env: { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1', SVC_CASSETTES_BUILT_IN: 'false', ...env },
+        env: {
+          PATH: process.env.PATH,
+          HOME: folder,
+          NO_COLOR: '1',
+          SVC_CASSETTES_BUILT_IN: 'false',
+          ...citusEnvironment(env.SVC_STORAGE_POSTGRES_DSN),
+          ...env,
+        },
         timeout: START_MS,
       },
       (_error, out, err) => ended({ status: child.exitCode ?? -1, out, err }),

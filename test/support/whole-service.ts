@@ -3,6 +3,7 @@ import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { isCitus } from './citus-cluster.ts';
 import { emptyServerDatabase, templateFolder } from './databases.ts';
 import { type ScriptedProvider, startScriptedProvider } from './scripted-provider.ts';
 import { emptyFolder, eventually, read, removeFolder, type Service, startService } from './serve.ts';
@@ -38,6 +39,7 @@ export function onServerDatabase(name: string, define: (test: Test<Stand>) => vo
 
 /** Declares only the first suite, for tests that do not depend on the kind of database. */
 export function onEmbeddedDatabase(name: string, define: (test: Test<Stand>) => void, extra: Extra = {}): void {
+  if (isCitus(process.env.SVC_TEST_DSN ?? '')) return; // a cluster is for the other suites
   declare(`${name} (embedded)`, define, async () => ({ dsn: '', drop: async () => {} }), extra);
 }
 

@@ -16,6 +16,7 @@ const SAMPLES: Record<string, [string, unknown][]> = {
     ['postgresql:///b?host=/run/postgresql', 'postgresql:///b?host=/run/postgresql'],
   ],
   'storage.pooled': booleans(),
+  'storage.distributed': words('citus', ''),
   'publisher.stream.brokers': [
     ['k1:9092, k2:9093', ['k1:9092', 'k2:9093']],
     ['k3:9092', ['k3:9092']],
@@ -123,6 +124,7 @@ const beside: Record<string, Record<string, string>> = {
   'publisher.stream.brokers': { 'publisher.stream.topic': 't' },
   'publisher.stream.topic': { 'publisher.stream.brokers': 'k:9092' },
   'api.read_token': { 'api.token': 'tok-one' },
+  'storage.distributed': { 'storage.postgres_dsn': 'postgres://db/a' },
 };
 const named = (key: ConfigKey) => ({ flag: key.flag ?? '', env: key.env ?? '' });
 const settable = keys.filter((key) => key.flag !== null);
@@ -317,6 +319,10 @@ test('brokers and topic stand together or not at all', () => {
   assert.match(
     refusal({ 'publisher.stream.topic': 't' }),
     'stream.brokers: must be set, since publisher.stream.topic is',
+  );
+  assert.match(
+    refusal({ 'storage.distributed': 'citus' }),
+    'storage.postgres_dsn: must be set, since storage.distributed is: the embedded database is one process',
   );
   const message = refusal({ 'publisher.stream.topic': 't', 'publisher.stream.brokers': 'k' });
   assert.match(message, "must be a list of 'host:port'");

@@ -12,7 +12,7 @@ import { openPool } from '../../../../core/db/client/server.ts';
 import { openDatabase } from '../../../../core/db/open.ts';
 import { openLog } from '../../../../core/log.ts';
 import { cassettesOf, refusal } from '../../../support/cassette-database.ts';
-import { databaseSuite, emptyServerDatabase } from '../../../support/databases.ts';
+import { databaseSuite, emptyServerDatabase, maintain } from '../../../support/databases.ts';
 import { rawSql } from '../../../support/raw-sql.ts';
 
 const silent = openLog('silent');
@@ -152,7 +152,7 @@ async function withRole(rights: string, work: (cassettes: CassetteDatabases) => 
   const sql = (text: string) => rawSql(pool.sqlFor(60_000), { text, params: [] });
   const url = new URL(own.dsn);
   await sql(`create role ${role} login ${rights}`);
-  await sql(`alter database ${url.pathname.slice(1)} owner to ${role}`);
+  await maintain(dsn, `alter database ${url.pathname.slice(1)} owner to ${role}`);
   url.username = role;
   const database = await openDatabase({ dsn: url.href, pooled: false, folder: '', log: silent });
   const cassettes = openCassetteDatabases({ database, dsn: url.href, pooled: false, log: silent });

@@ -210,7 +210,7 @@ const define = (test: Test, database: () => TestDatabase): void => {
     }
   });
 };
-databaseSuite('lists at size', define, { statementTimeoutMs: 600_000 }); // filling the tables is one statement each
+databaseSuite('lists at size', define, { statementTimeoutMs: 600_000, readsPlans: true }); // filling the tables is one statement each
 
 /** Sessions two minutes apart, a trace and a call each; every hundredth has no rollup, every tenth no known cost. */
 async function fill(database: TestDatabase): Promise<void> {
