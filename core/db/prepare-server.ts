@@ -1,7 +1,7 @@
 /** Brings the database of a server to the form that this version uses: migrates it, and distributes it where the settings say so. */
 import type { Logger } from '../log.ts';
 import { openPool, type Server } from './client/server.ts';
-import { distribute, requireCitus } from './distribute/distribute.ts';
+import { distribute, mendViews, requireCitus } from './distribute/distribute.ts';
 import { migrate } from './migrate.ts';
 import { readMigrations } from './migrations.ts';
 
@@ -16,8 +16,10 @@ export async function prepareServer({ dsn, pooled, distributed = '' }: ServerDat
     if (distributed === 'citus') await requireCitus(sql);
     const applied = await migrate(sql, await readMigrations(), { ownSession: !pooled });
     if (applied.length > 0) log.info({ applied: applied.length, last: applied.at(-1) }, 'The database was migrated');
-    const tables = distributed === 'citus' ? await distribute(sql) : [];
-    if (tables.length > 0) log.info({ tables }, 'Tables were distributed over the workers of the cluster');
+    if (distributed === 'citus') {
+      const tables = await distribute(sql);
+      if (tables.length > 0) log.info({ tables }, 'Tables were distributed over the workers of the cluster');
+    } else if (applied.length > 0) await mendViews(sql);
   } finally {
     await pool.close();
   }

@@ -40,6 +40,14 @@ export async function distribute(sql: Sql): Promise<string[]> {
   return distributed;
 }
 
+/** After a migration, which may have made the views anew, by a process that does not know that the database is distributed. */
+export async function mendViews(sql: Sql): Promise<void> {
+  const [row] = await sql.rows<{ is_distributed: boolean }>(
+    statement`select to_regclass('svc_remote.spans') is not null as is_distributed`,
+  );
+  if (row?.is_distributed) await locked(sql, makeRemoteViews);
+}
+
 const locked = <T>(sql: Sql, work: (tx: Sql) => Promise<T>): Promise<T> =>
   sql.transaction(async (tx) => {
     await tx.rows(statement`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
