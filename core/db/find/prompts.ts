@@ -75,7 +75,8 @@ export const promptCandidates = (
       select l.session_id, l.trace_id, l.span_id, u.raw_turn_id, coalesce(e.display_name, r.title, r.name) as title,
              l.kind, l.name, l.model, l.status, ${instant(sql`u.at`)} as at, u.block, u.start, u.text
         from uses u
-        join svc.all_spans l on l.trace_id = u.trace_id and l.span_id = u.span_id
+       cross join lateral (
+         select p.* from svc.all_spans p where p.trace_id = u.trace_id and p.span_id = u.span_id limit 1) l
         left join svc.session_rollups r on r.session_id = l.session_id
         left join svc.session_edits e on e.session_id = l.session_id
        order by u.at desc, u.span_id, u.block, u.start`);

@@ -6,7 +6,3 @@ import { type SQL, sql } from 'drizzle-orm';
 
 export const notDeleted = (session: SQL): SQL => sql`
   not exists (select 1 from svc.session_edits d where d.session_id = ${session} and d.deleted_at is not null)`;
-
-/** The same for many rows of a distributed table: all deleted sessions are read first. */
-export const notAmongDeleted = (session: SQL): SQL => sql`
-  ${session} not in (select d.session_id from svc.session_edits d where d.deleted_at is not null)`;
