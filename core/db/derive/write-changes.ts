@@ -225,10 +225,8 @@ const dropLinks = (
              as d (session_id uuid, kind text, from_trace_id uuid, from_span_id uuid)
      where l.session_id = d.session_id and l.kind = d.kind
        and l.from_trace_id = d.from_trace_id and l.from_span_id = d.from_span_id
-       and not exists (
-         select 1
+       and (l.session_id, l.kind, l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id) not in (
+         select k.session_id, k.kind, k.from_trace_id, k.from_span_id, k.to_trace_id, k.to_span_id
            from json_to_recordset(${jsonText(links)}::json)
-             as k (session_id uuid, kind text, from_trace_id uuid, from_span_id uuid, to_trace_id uuid, to_span_id uuid)
-          where (k.session_id, k.kind, k.from_trace_id, k.from_span_id, k.to_trace_id, k.to_span_id)
-              = (l.session_id, l.kind, l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id))
+             as k (session_id uuid, kind text, from_trace_id uuid, from_span_id uuid, to_trace_id uuid, to_span_id uuid))
     returning l.session_id, l.kind, l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id`);
