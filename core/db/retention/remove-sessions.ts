@@ -96,15 +96,29 @@ export const removeDerived = (
     let removed = 0;
     for (const name of DERIVED) {
       if (removed === limit) break;
-      const table = sql.raw(`svc.${name}`);
-      const rows = sql`
-        delete from ${table} where ctid = any(array(
-          select ctid from ${table} where ${among(pgArray(session_ids))} limit ${limit - removed}))`;
+      const rows = deleteSome(name, pgArray(session_ids), limit - removed);
       if (name === 'calls') removed += await removeCalls(tx, rows);
       else removed += name === 'found_prompt_uses' ? await removePromptUses(tx, rows) : await deleted(tx, rows);
     }
     return removed;
   });
+
+/** Rows are named by their place in the table, which is cheapest; those of a distributed one have none, and are named by their keys. */
+const KEYS: Readonly<Record<string, SQL | undefined>> = {
+  span_links: sql`session_id, from_trace_id, from_span_id, to_trace_id, to_span_id, kind`,
+  spans: sql`session_id, trace_id, span_id`,
+  traces: sql`session_id, trace_id`,
+  derive_states: sql`session_id, opened_at, opened_call_id`,
+};
+
+function deleteSome(name: string, session_ids: string, limit: number): SQL {
+  const table = sql.raw(`svc.${name}`);
+  const own = among(session_ids);
+  const key = KEYS[name];
+  return key
+    ? sql`delete from ${table} where ${own} and (${key}) in (select ${key} from ${table} where ${own} limit ${limit})`
+    : sql`delete from ${table} where ctid = any(array(select ctid from ${table} where ${own} limit ${limit}))`;
+}
 
 /** A call that other sessions hold too counts in one of those from now on. */
 async function removeCalls(tx: Sql, rows: SQL): Promise<number> {

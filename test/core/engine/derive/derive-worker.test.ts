@@ -132,7 +132,7 @@ databaseSuite('derive worker', (test, database) => {
       select t.user_prompt, t.status, count(*) filter (where s.kind = 'llm') as calls,
              count(*) filter (where s.kind = 'tool') as tools,
              count(*) filter (where s.kind = 'tool' and s.output = '[]') as open
-        from svc.traces t join svc.spans s on s.trace_id = t.trace_id
+        from svc.traces t join svc.spans s on s.session_id = t.session_id and s.trace_id = t.trace_id
        group by t.trace_id, t.session_id order by t.started_at`);
     assert.equal(
       traces.map(({ calls: n, status }) => [n, status]),
