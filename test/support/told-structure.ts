@@ -5,7 +5,7 @@ import type { TestDatabase } from './databases.ts';
 export async function structureOf(database: TestDatabase, session_id: string): Promise<string[]> {
   const spans = await database.sql(
     `select s.trace_id, s.span_id, s.parent_span_id, s.kind, s.name, s.external_id, s.thread_id, s.input_tokens, s.output_tokens
-       from svc.spans s join svc.traces t using (trace_id)
+       from svc.spans s join svc.traces t using (session_id, trace_id)
       where s.session_id = $1 and s.kind <> 'event'
       order by t.started_at, t.trace_id, s.seq`,
     [session_id],

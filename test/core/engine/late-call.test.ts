@@ -20,7 +20,7 @@ const conversation = [1, 3, 5, 7].map((length) => call(length, words.slice(0, le
 const sessions = (database: TestDatabase) =>
   database.sql(`
     select s.turn_count, s.fork_of_session_id is not null as is_fork,
-           array(select t.user_prompt from svc.traces t where t.session_id = s.session_id order by t.started_at) as prompts
+           array(select t.user_prompt from svc.all_traces t where t.session_id = s.session_id order by t.started_at) as prompts
       from svc.sessions s order by s.started_at, s.session_id`);
 
 /** Which call opened the session is another with each order; it gives it its id. */

@@ -122,13 +122,13 @@ const derivedRows = async (database: TestDatabase): Promise<string[]> => {
 const dangling = (database: TestDatabase) =>
   database.sql(`
     select 1 from svc.span_links l
-     where not exists (select from svc.spans s where s.trace_id = l.from_trace_id and s.span_id = l.from_span_id)
-        or not exists (select from svc.spans s where s.trace_id = l.to_trace_id and s.span_id = l.to_span_id)`);
+     where not exists (select from svc.all_spans s where s.trace_id = l.from_trace_id and s.span_id = l.from_span_id)
+        or not exists (select from svc.all_spans s where s.trace_id = l.to_trace_id and s.span_id = l.to_span_id)`);
 
 const spansByKind = async (database: TestDatabase, session_id: string) =>
   Object.fromEntries(
     (
-      await database.sql('select kind, count(*)::int as n from svc.spans where session_id = $1::uuid group by 1', [
+      await database.sql('select kind, count(*)::int as n from svc.all_spans where session_id = $1::uuid group by 1', [
         session_id,
       ])
     ).map(({ kind, n }) => [kind, n]),
@@ -146,7 +146,7 @@ databaseSuite('many tool calls', (test, database) => {
       assert.equal(await spansByKind(database(), session_id), { agent: 1, llm: 1, tool: 2_000 });
       const [counted] = await database().sql(
         `select s.tool_calls_omitted, t.tool_calls, jsonb_array_length(s.output) as blocks, n.tool_calls as in_node
-           from svc.spans s join svc.traces t using (trace_id)
+           from svc.all_spans s join svc.all_traces t using (trace_id)
            join svc.nodes n on n.session_id = s.session_id and n.role = 'assistant'
           where s.kind = 'llm'`,
       );
@@ -190,7 +190,7 @@ databaseSuite('many tool calls', (test, database) => {
     assert.equal(await derivedRows(database()), rows);
 
     const api = testApi({ execute: database().execute });
-    const [shown] = await database().sql(`select trace_id, span_id from svc.spans where tool_calls_omitted > 0`);
+    const [shown] = await database().sql(`select trace_id, span_id from svc.all_spans where tool_calls_omitted > 0`);
     const span = await api.request(`/v1/traces/${shown?.trace_id}/spans/${shown?.span_id}`);
     assert.is((await span.json()).tool_calls_omitted, 8_000);
     assert.is((await api.request(`/v1/traces/${shown?.trace_id}`)).status, 200);

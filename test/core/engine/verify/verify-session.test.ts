@@ -117,7 +117,7 @@ databaseSuite('verifySession', (test, database) => {
   test('a flipped byte is found at the first turn that holds it: in a question, an answer, headers, a page', async () => {
     await store();
     const [compressed] = await database().sql(
-      `select encode(slice_id, 'hex') as id from svc.slices s
+      `select encode(slice_id, 'hex') as id from svc.all_slices s
         where codec = 1 and exists (select from svc.nodes n where n.slice_id = s.slice_id and n.position = 6)`,
     );
     const [plain] = await database().sql(
