@@ -246,9 +246,12 @@ async function templateDatabase(dsn: string): Promise<string> {
     if (found) return name;
     const making = await emptyServerDatabase(dsn);
     const target = openPool({ dsn: making.dsn, pooled: false, size: 1 });
-    await migrate(target.sqlFor(120_000), await readMigrations());
-    if (isCitus(dsn)) await distribute(target.sqlFor(120_000));
-    await target.close();
+    try {
+      await migrate(target.sqlFor(120_000), await readMigrations());
+      if (isCitus(dsn)) await distribute(target.sqlFor(120_000));
+    } finally {
+      await target.close();
+    }
     const made = new URL(making.dsn).pathname.slice(1);
     if (isCitus(dsn)) await closeTemplate(dsn, made);
     await maintain(dsn, `alter database ${made} rename to ${name}`);
