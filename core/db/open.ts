@@ -1,7 +1,7 @@
 /** Opens the database of this process: the embedded one in its folder, or a server. It is migrated before its first use. */
 import { DatabaseError, OperatorError } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { connectDatabase, type DatabaseConnection } from './client/connection.ts';
+import { connectDatabase, type DatabaseConnection, type Distribution } from './client/connection.ts';
 import { isMade } from './client/data-folder.ts';
 import { noteUse, refuseOtherPostgres } from './client/data-version.ts';
 import { startDatabaseThread } from './client/database-thread.ts';
@@ -9,7 +9,6 @@ import { hostEmbedded, type StartThread } from './client/embedded-host.ts';
 import { lockFolder } from './client/folder-lock.ts';
 import { findTemplate } from './client/template.ts';
 import type { Database } from './database.ts';
-import type { ServerDatabase } from './prepare-server.ts';
 
 export type OpenDatabase = Database & {
   /** For another thread, once each: `startWorker(name, { connection }, transferables(connection))`. (connection.ts) */
@@ -21,7 +20,7 @@ type Options = {
   dsn: string;
   pooled: boolean;
   /** Of a server. (prepare-server.ts) */
-  distributed?: ServerDatabase['distributed'];
+  distributed?: Distribution;
   /** `.svc`: the embedded database is in its subfolder `data`. */
   folder: string;
   log: Logger;

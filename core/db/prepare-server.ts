@@ -1,12 +1,13 @@
 /** Brings the database of a server to the form that this version uses: migrates it, and distributes it where the settings say so. */
 import type { Logger } from '../log.ts';
+import type { Distribution } from './client/connection.ts';
 import { openPool, type Server } from './client/server.ts';
 import { distribute, mendViews, requireCitus } from './distribute/distribute.ts';
 import { migrate } from './migrate.ts';
 import { readMigrations } from './migrations.ts';
 
 /** `distributed`: `storage.distributed`; left out, a distributed database is used as it is. */
-export type ServerDatabase = Pick<Server, 'dsn' | 'pooled'> & { distributed?: '' | 'citus' };
+export type ServerDatabase = Pick<Server, 'dsn' | 'pooled'> & { distributed?: Distribution };
 
 /** Any number of processes may do so at once. @throws what `migrate` and `distribute` do, and where the database does not answer */
 export async function prepareServer({ dsn, pooled, distributed = '' }: ServerDatabase, log: Logger): Promise<void> {

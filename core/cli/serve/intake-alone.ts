@@ -10,14 +10,8 @@ export function intakeAlone({ loaded: { config } }: Pick<ServiceParts, 'loaded'>
   const { postgres_dsn: dsn, pooled, distributed } = config.storage;
   return {
     connection: () => ({
-      ...{
-        kind: 'server',
-        dsn,
-        pooled,
-        distributed,
-        statementTimeoutMs: QUERY_TIMEOUT_MS,
-        size: POOL_SIZES.proxy.engine,
-      },
+      ...{ kind: 'server', dsn, pooled, distributed },
+      ...{ statementTimeoutMs: QUERY_TIMEOUT_MS, size: POOL_SIZES.proxy.engine },
     }),
     reach: true,
     listen: (parts) =>

@@ -8,13 +8,16 @@ import { endedDatabase, errorOf, lostConnection, tookTooLong } from './failure.t
 import { pendingRequests } from './pending-requests.ts';
 import type { HostNotice, PortReply, PortRequest, RunningOperation } from './ports.ts';
 
+/** `storage.distributed`. */
+export type Distribution = '' | 'citus';
+
 /** Plain data except for the port, which has to be transferred: `startWorker(name, { connection }, transferables(connection))`. */
 export type DatabaseConnection =
   | {
       kind: 'server';
       dsn: string;
       pooled: boolean;
-      distributed?: '' | 'citus';
+      distributed?: Distribution;
       statementTimeoutMs: number;
       size?: number;
     }
