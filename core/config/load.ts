@@ -233,11 +233,21 @@ function contradictions(config: Config, invalid: ReadonlySet<string>): string[] 
     const [present, missing] = topic === '' ? stream : stream.toReversed();
     found.push({ paths: stream, text: `${missing}: must be set, since ${present} is` });
   }
-  const { postgres_dsn, distributed } = config.storage;
+  const { postgres_dsn, distributed, partitioned } = config.storage;
   if (distributed !== '' && postgres_dsn === '')
     found.push({
       paths: ['storage.postgres_dsn', 'storage.distributed'],
       text: 'storage.postgres_dsn: must be set, since storage.distributed is: the embedded database is one process',
+    });
+  if (partitioned !== '' && postgres_dsn === '')
+    found.push({
+      paths: ['storage.postgres_dsn', 'storage.partitioned'],
+      text: 'storage.postgres_dsn: must be set, since storage.partitioned is: the embedded database has one partition',
+    });
+  if (partitioned !== '' && distributed !== '')
+    found.push({
+      paths: ['storage.distributed', 'storage.partitioned'],
+      text: 'storage.partitioned: must not be set, since storage.distributed is: retention deletes the rows of distributed tables',
     });
   const { token, read_token } = config.api;
   const tokens = ['api.token', 'api.read_token'];

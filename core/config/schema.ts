@@ -119,6 +119,11 @@ export const Config = z.strictObject({
       '',
       'citus: the large tables are distributed over the workers of the cluster; empty: they stay as they are',
     ),
+    partitioned: key(
+      z.enum(['', 'day', 'week', 'month']),
+      '',
+      'the large tables have a partition for each, which retention drops as a whole; empty: it deletes their rows',
+    ),
   }),
   publisher: section({
     stream: section({

@@ -9,6 +9,7 @@ import { hostEmbedded, type StartThread } from './client/embedded-host.ts';
 import { lockFolder } from './client/folder-lock.ts';
 import { findTemplate } from './client/template.ts';
 import type { Database } from './database.ts';
+import type { PartitionInterval } from './partition/partitions.ts';
 
 export type OpenDatabase = Database & {
   /** For another thread, once each: `startWorker(name, { connection }, transferables(connection))`. (connection.ts) */
@@ -21,6 +22,7 @@ type Options = {
   pooled: boolean;
   /** Of a server. (prepare-server.ts) */
   distributed?: Distribution;
+  partitioned?: PartitionInterval;
   /** `.svc`: the embedded database is in its subfolder `data`. */
   folder: string;
   log: Logger;
@@ -47,6 +49,7 @@ async function openServerDatabase({
   dsn,
   pooled,
   distributed,
+  partitioned,
   log,
   statementTimeoutMs = STATEMENT_TIMEOUT_MS,
   size = SERVER_POOL,
@@ -57,7 +60,7 @@ async function openServerDatabase({
     import('./prepare-server.ts'),
   ]);
   try {
-    await prepareServer({ dsn, pooled, ...(distributed && { distributed }) }, log);
+    await prepareServer({ dsn, pooled, ...(distributed && { distributed }), ...(partitioned && { partitioned }) }, log);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     throw new OperatorError(`Cannot use the database of storage.postgres_dsn: ${error.message}`, 1, { cause: error });

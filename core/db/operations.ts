@@ -81,6 +81,18 @@ import {
 } from './gc/collect-slices.ts';
 import { dropLog, rewriteTable, tableSizes } from './gc/rewrite-table.ts';
 import { installation } from './installation.ts';
+import {
+  dropPartition,
+  dueInPartition,
+  entombTurns,
+  keepSlices,
+  markLeaving,
+  moveCorrected,
+  moveToKept,
+  stayingInPartition,
+  turnsInPartition,
+} from './partition/leave-partition.ts';
+import { analyzePartitioned, changePartition, partitions } from './partition/partitions.ts';
 import { ping } from './ping.ts';
 import { browseFacets } from './read/browse-facets.ts';
 import { browseSessions } from './read/browse-sessions.ts';
@@ -122,6 +134,7 @@ import {
   endRemovals,
   forgetRemoved,
   openRemovals,
+  removeCells,
   removeDerived,
   removeParkedTurns,
   removeTurns,
@@ -261,6 +274,7 @@ export const operations = {
   openRemovals,
   beginRemovals,
   removeDerived,
+  removeCells,
   forgetRemoved,
   removeTurns,
   endRemovals,
@@ -268,6 +282,18 @@ export const operations = {
   recordRemoval,
   lastRemovals,
   measureStored,
+  partitions,
+  changePartition,
+  analyzePartitioned,
+  markLeaving,
+  turnsInPartition,
+  stayingInPartition,
+  moveToKept,
+  moveCorrected,
+  dueInPartition,
+  entombTurns,
+  keepSlices,
+  dropPartition,
   openCollection,
   closeCollection,
   collectionDue,

@@ -1,16 +1,24 @@
-/** Brings the database of a server to the form that this version uses: migrates it, and distributes it where the settings say so. */
+/** Brings the database of a server to the form that this version uses: migrates it, and distributes or partitions it where the settings say so. */
 import type { Logger } from '../log.ts';
 import type { Distribution } from './client/connection.ts';
 import { openPool, type Server } from './client/server.ts';
 import { distribute, mendViews, requireCitus } from './distribute/distribute.ts';
 import { migrate } from './migrate.ts';
 import { readMigrations } from './migrations.ts';
+import { partition } from './partition/partitioned-tables.ts';
+import type { PartitionInterval } from './partition/partitions.ts';
 
-/** `distributed`: `storage.distributed`; left out, a distributed database is used as it is. */
-export type ServerDatabase = Pick<Server, 'dsn' | 'pooled'> & { distributed?: Distribution };
+/** `storage.distributed` and `storage.partitioned`; left out, a database that is distributed or partitioned is used as it is. */
+export type ServerDatabase = Pick<Server, 'dsn' | 'pooled'> & {
+  distributed?: Distribution;
+  partitioned?: PartitionInterval;
+};
 
-/** Any number of processes may do so at once. @throws what `migrate` and `distribute` do, and where the database does not answer */
-export async function prepareServer({ dsn, pooled, distributed = '' }: ServerDatabase, log: Logger): Promise<void> {
+/** Any number of processes may do so at once. @throws what `migrate`, `distribute` and `partition` do, and where the database does not answer */
+export async function prepareServer(
+  { dsn, pooled, distributed = '', partitioned = '' }: ServerDatabase,
+  log: Logger,
+): Promise<void> {
   const pool = openPool({ dsn, pooled, size: 1 });
   const sql = pool.sqlFor(Number.POSITIVE_INFINITY);
   try {
@@ -21,6 +29,7 @@ export async function prepareServer({ dsn, pooled, distributed = '' }: ServerDat
       const tables = await distribute(sql);
       if (tables.length > 0) log.info({ tables }, 'Tables were distributed over the workers of the cluster');
     } else if (applied.length > 0) await mendViews(sql);
+    if (partitioned !== '' && (await partition(sql))) log.info('The large tables were partitioned');
   } finally {
     await pool.close();
   }

@@ -17,6 +17,7 @@ import { DISTRIBUTED, distribute } from '../../core/db/distribute/distribute.ts'
 import { migrate } from '../../core/db/migrate.ts';
 import { readMigrations } from '../../core/db/migrations.ts';
 import { type OpenDatabase, openDatabase } from '../../core/db/open.ts';
+import { partition } from '../../core/db/partition/partitioned-tables.ts';
 import { type Logger, openLog } from '../../core/log.ts';
 import { startWorker } from '../../core/start-worker.ts';
 import { closeTemplate, createOnNodes, dropOnNodes, isCitus, onNodes } from './citus-cluster.ts';
@@ -198,14 +199,14 @@ begin
   for of_few in
     select format('svc.%I', relname)
       from pg_class
-     where relnamespace = 'svc'::regnamespace and relkind = 'r' and relname <> 'installation'
+     where relnamespace = 'svc'::regnamespace and relkind = 'r' and relname not in ('installation', 'partitions')
        and pg_relation_size(oid) between 1 and 500000
   loop
     execute 'delete from ' || of_few;
   end loop;
   select string_agg(format('svc.%I', relname), ', ') into of_many
     from pg_class
-   where relnamespace = 'svc'::regnamespace and relkind = 'r' and relname <> 'installation' and pg_relation_size(oid) > 500000;
+   where relnamespace = 'svc'::regnamespace and relkind = 'r' and relname not in ('installation', 'partitions') and pg_relation_size(oid) > 500000;
   if of_many is not null then
     execute 'truncate ' || of_many || ' cascade';
   end if;
@@ -236,8 +237,11 @@ export async function templateFolder(): Promise<string> {
   return shared;
 }
 
+/** Suites for a server run on partitioned tables. */
+const PARTITIONED = process.env.SVC_TEST_PARTITIONED === 'true';
+
 async function templateDatabase(dsn: string): Promise<string> {
-  const name = `svc_template_${await templateKey()}`;
+  const name = `svc_template_${await templateKey()}${PARTITIONED ? '_partitioned' : ''}`;
   const pool = openPool({ dsn, pooled: false, size: 1 });
   const sql = pool.sqlFor(120_000);
   try {
@@ -249,6 +253,7 @@ async function templateDatabase(dsn: string): Promise<string> {
     try {
       await migrate(target.sqlFor(120_000), await readMigrations());
       if (isCitus(dsn)) await distribute(target.sqlFor(120_000));
+      if (PARTITIONED) await partition(target.sqlFor(120_000));
     } finally {
       await target.close();
     }

@@ -127,7 +127,7 @@ async function write(database: TestDatabase, nodes: readonly (readonly [number, 
               provider text, stop_reason text, input_tokens bigint, output_tokens bigint, tool_calls integer, is_root boolean,
               is_head boolean, cost_usd numeric, created_at timestamptz,
               ${BY_KIND.map((name) => `${name} ${TOKENS.includes(name) ? 'bigint' : 'numeric'}`)})
-     on conflict (session_id, node_hash) do update set
+     on conflict on constraint nodes_pkey do update set
        role = excluded.role, injected = excluded.injected, project = excluded.project, agent_name = excluded.agent_name,
        model = excluded.model, provider = excluded.provider, stop_reason = excluded.stop_reason,
        input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, tool_calls = excluded.tool_calls,

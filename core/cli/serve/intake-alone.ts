@@ -7,10 +7,10 @@ const QUERY_TIMEOUT_MS = 60_000;
 
 /** Needs `storage.postgres_dsn` to be set, but not the database to be up. */
 export function intakeAlone({ loaded: { config } }: Pick<ServiceParts, 'loaded'>): Backing {
-  const { postgres_dsn: dsn, pooled, distributed } = config.storage;
+  const { postgres_dsn: dsn, pooled, distributed, partitioned } = config.storage;
   return {
     connection: () => ({
-      ...{ kind: 'server', dsn, pooled, distributed },
+      ...{ kind: 'server', dsn, pooled, distributed, partitioned },
       ...{ statementTimeoutMs: QUERY_TIMEOUT_MS, size: POOL_SIZES.proxy.engine },
     }),
     reach: true,

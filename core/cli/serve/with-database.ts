@@ -19,12 +19,12 @@ export async function withDatabase(
   closing: Closing,
 ): Promise<Backing> {
   const { config, folder } = loaded;
-  const { postgres_dsn: dsn, pooled, distributed } = config.storage;
+  const { postgres_dsn: dsn, pooled, distributed, partitioned } = config.storage;
   const template = dsn === '' && !isMade(folder) ? await findTemplate() : undefined;
   if (template === null) io.out(`\nMaking a database in ${whereData(dsn, folder)}: some seconds, once …\n`);
   const [database, { openListeners, openIngestListeners }, { openCassettes }] = await Promise.all([
     openDatabase({
-      ...{ dsn, pooled, distributed, folder, log, isLocked: journal !== null },
+      ...{ dsn, pooled, distributed, partitioned, folder, log, isLocked: journal !== null },
       ...{ size: POOL_SIZES.all.listeners, threadSize: POOL_SIZES.all.engine },
       ...(template !== undefined && { template }),
       ...(startThread && { startThread }),

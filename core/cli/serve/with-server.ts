@@ -22,12 +22,18 @@ type Parts = Pick<ServiceParts, 'loaded' | 'io' | 'log' | 'pid'> & { role: LoneR
 /** @param closing registers what is to be closed */
 export function withServer({ loaded, io, log, pid, role }: Parts, closing: Closing): Backing {
   const { config, folder } = loaded;
-  const { postgres_dsn: dsn, pooled, distributed } = config.storage;
+  const { postgres_dsn: dsn, pooled, distributed, partitioned } = config.storage;
   const { listeners: size, engine } = POOL_SIZES[role];
   const server = { dsn, pooled, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
   const { database, reachable, closedBecause, opened } = databaseGate(connectServer({ ...server, size }));
   closing(() => database.close());
-  const connection: Backing['connection'] = () => ({ kind: 'server', ...server, distributed, size: engine });
+  const connection: Backing['connection'] = () => ({
+    kind: 'server',
+    ...server,
+    distributed,
+    partitioned,
+    size: engine,
+  });
   const databaseReady = databaseReadiness({ execute: database.execute, closedBecause, writes: role !== 'api' });
 
   let stopping = false;

@@ -50,6 +50,16 @@ const SESSIONS: KeptTable = {
   },
 };
 
+/** One that is stored in several partitions is read from the first of them. */
+const SLICES: KeptTable = {
+  name: 'svc.slices',
+  key: ['slice_id'],
+  source: () => ({
+    from: sql`svc.slices t`,
+    where: sql`not exists (select from svc.slices o where o.slice_id = t.slice_id and o.partition_no < t.partition_no)`,
+  }),
+};
+
 /** Slices last: all that the turns before refer to are stored by then. */
 export const KEPT_TABLES: readonly KeptTable[] = [
   SESSIONS,
@@ -73,7 +83,7 @@ export const KEPT_TABLES: readonly KeptTable[] = [
   { name: 'svc.session_revisions', key: ['session_id'] },
   { name: 'svc.transcript_claims', key: ['session_id', 'call_key'] },
   { name: 'svc.transcript_claim_marks', key: ['session_id'] },
-  { name: 'svc.slices', key: ['slice_id'] },
+  SLICES,
 ];
 
 /** Small tables that change with each turn: read in the transaction that sets the marks. */

@@ -44,7 +44,7 @@ export const openBackup = (db: Sql, _args: Record<string, never>): Promise<Backu
       marked.push({ table, columns, rows: rows.map((row) => valuesOf(row, columns)) });
     }
     const columns: BackupOpened['columns'] = {};
-    for (const { name } of KEPT_TABLES) columns[name] = await columnsOf(tx, name);
+    for (const { name } of KEPT_TABLES) columns[name] = (await columnsOf(tx, name)).filter(isOfTheRecord);
     return {
       marks: await marksOf(tx),
       made_at,
@@ -73,3 +73,6 @@ async function marksOf(db: Sql): Promise<BackupMarks> {
   if (!marks) throw new Error('Cannot back up: the marks are missing');
   return marks;
 }
+
+/** Partitions are of one database: what is restored goes into its current one. */
+const isOfTheRecord = ({ name }: BackupColumn) => name !== 'partition_no';

@@ -2,6 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { DatabaseError } from '../../errors.ts';
 import type { Database, ExecuteOptions, OperationArgs, OperationName, OperationResult } from '../database.ts';
+import type { PartitionInterval } from '../partition/partitions.ts';
 import { statementLimitsMs } from '../statement-limits.ts';
 import { channelListeners } from './channel-listeners.ts';
 import { endedDatabase, errorOf, lostConnection, tookTooLong } from './failure.ts';
@@ -18,6 +19,7 @@ export type DatabaseConnection =
       dsn: string;
       pooled: boolean;
       distributed?: Distribution;
+      partitioned?: PartitionInterval;
       statementTimeoutMs: number;
       size?: number;
     }

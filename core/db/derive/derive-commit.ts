@@ -82,7 +82,7 @@ const commitHeld = (db: Sql, commits: readonly DeriveCommit[]): Promise<DeriveCo
       const { session_id, others, changes } = commit;
       if (others === null) continue;
       const removed = await removeOthers(tx, session_id, others);
-      if (removed > 0) await voidBefore(tx, { session_id, rev: revisions.get(session_id) ?? 0 });
+      if (removed > 0) await voidBefore(tx, { session_id, rev: revisions.get(session_id)?.rev ?? 0 });
       const emptied = !changes && others.from === 'all' ? await removeRollup(tx, session_id) : 0;
       if (removed + emptied > 0) wrote.add(session_id);
     }

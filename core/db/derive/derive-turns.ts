@@ -194,6 +194,7 @@ export const turnsToDerive = (
 const turnKey = ({ session_id, raw_turn_id }: { session_id: string; raw_turn_id: number }) =>
   `${session_id} ${raw_turn_id}`;
 
+/** In their order. One whose slice is stored in two partitions comes twice in a row. */
 function byTurn(
   messages: readonly (StoredMessage & { raw_turn_id: number; session_id: string })[],
 ): Map<string, StoredMessage[]> {
@@ -201,8 +202,8 @@ function byTurn(
   for (const message of messages) {
     const key = turnKey(message);
     const own = turns.get(key);
-    if (own) own.push(message);
-    else turns.set(key, [message]);
+    if (!own) turns.set(key, [message]);
+    else if (own.at(-1)?.node_hash !== message.node_hash) own.push(message);
   }
   return turns;
 }
@@ -250,7 +251,7 @@ const headsOf = (sessions: readonly Unfolded[], max_turns: number): SQL => sql`
         join svc.nodes n on n.raw_turn_id = p.raw_turn_id and n.session_id = p.of_session
        where p.place <= ${max_turns + 1}
     ), slices as materialized (
-      select s.slice_id, s.size_bytes from svc.slices s where s.slice_id in (select k.slice_id from said k)
+      select distinct s.slice_id, s.size_bytes from svc.slices s where s.slice_id in (select k.slice_id from said k)
     ), sizes as (
       select k.of_session, k.raw_turn_id, sum(s.size_bytes) as bytes
         from said k join slices s on s.slice_id = k.slice_id

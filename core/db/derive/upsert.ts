@@ -11,6 +11,10 @@ type Upsert<Row, Key extends keyof Row> = (tx: Sql, rows: readonly Row[]) => Pro
 type Options<Row> = {
   /** Columns that are written with the others, and do not make a row different by themselves. */
   ignored?: readonly (keyof Row & string)[];
+  /** Columns that a row has for good: they are written with a new one only. */
+  inserted?: readonly (keyof Row & string)[];
+  /** The constraint that a second row with the key would violate; default: that of the key's columns alone. */
+  constraint?: string;
   usual?: Usual<Row>;
 };
 
@@ -19,10 +23,10 @@ export function upsertInto<Row extends object, Key extends keyof Row & string>(
   table: string,
   key: readonly Key[],
   types: Record<keyof Row & string, PgType>,
-  { ignored = [], usual = {} }: Options<Row> = {},
+  { ignored = [], inserted = [], constraint, usual = {} }: Options<Row> = {},
 ): Upsert<Row, Key> {
   const names = Object.keys(types) as (keyof Row & string)[];
-  const others = names.filter((name) => !(key as readonly string[]).includes(name));
+  const others = names.filter((name) => ![...key, ...inserted].includes(name));
   const compared = others.filter((name) => !(ignored as readonly string[]).includes(name));
   const list = (of: readonly string[], prefix = '') => of.map((name) => `${prefix}${name}`).join(', ');
   const { sent, received } = sparseRows<Row>(names, usual);
@@ -30,7 +34,7 @@ export function upsertInto<Row extends object, Key extends keyof Row & string>(
   const insert = sql.raw(`insert into ${table} as t (${list(names)}) select ${names.map(received).join(', ')}`);
   const row = sql.raw(`as r (${definition.join(', ')})`);
   const update = sql.raw(others.map((name) => `${name} = excluded.${name}`).join(', '));
-  const conflict = sql.raw(list(key));
+  const conflict = sql.raw(constraint ? `on constraint ${constraint}` : `(${list(key)})`);
   const changed = sql.raw(`(${list(compared, 't.')}) is distinct from (${list(compared, 'excluded.')})`);
   return async (tx, rows) => {
     const written: Pick<Row, Key>[] = [];
@@ -38,7 +42,7 @@ export function upsertInto<Row extends object, Key extends keyof Row & string>(
       const returned = await tx.rows<Pick<Row, Key>>(sql`
         ${insert}
           from json_to_recordset(${batch}::json) ${row}
-        on conflict (${conflict}) do update set ${update}
+        on conflict ${conflict} do update set ${update}
          where ${changed}
         returning ${sql.raw(list(key, 't.'))}`);
       for (const row of returned) written.push(row);

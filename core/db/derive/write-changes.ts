@@ -17,6 +17,7 @@ import { traceTypes } from '../columns/trace.ts';
 import { jsonText, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { jsonBatches } from './json-batches.ts';
+import type { Revision } from './revisions.ts';
 import { upsertInto } from './upsert.ts';
 
 type Revised = { rev: number };
@@ -34,13 +35,14 @@ const upsertTraces = upsertInto<TraceRow & Revised, 'trace_id' | 'session_id'>(
     },
   },
 );
-const upsertSpans = upsertInto<SpanRow & SpanOutline & Revised, 'span_id' | 'trace_id' | 'session_id'>(
+const upsertSpans = upsertInto<SpanRow & SpanOutline & Revision, 'span_id' | 'trace_id' | 'session_id'>(
   'svc.spans',
   ['span_id', 'trace_id', 'session_id'],
-  { ...spanTypes, ...outlineTypes, rev: 'bigint' },
+  { ...spanTypes, ...outlineTypes, rev: 'bigint', partition_no: 'integer' },
   {
-    ignored: ['rev'],
+    ...{ ignored: ['rev'], inserted: ['partition_no'], constraint: 'spans_pkey' },
     usual: {
+      partition_no: 0,
       ...{ call_kind: '', thread_id: '', status: 'ok', error_type: '', error_message: '', model: '', provider: '' },
       ...{ stop_reason: '', external_id: '', call_id: '', description: '', label: '' },
       ...{ input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, reasoning_tokens: 0 },
@@ -65,22 +67,22 @@ const upsertRollups = upsertInto<RollupRow, 'session_id'>('svc.session_rollups',
 export async function writeChanges(
   tx: Sql,
   changes: readonly ProjectionChanges[],
-  revisions: ReadonlyMap<string, number>,
+  revisions: ReadonlyMap<string, Revision>,
   unfinished: ReadonlySet<string> = new Set(),
 ): Promise<Set<string>> {
   const sessionOf = sessionsByTrace(changes);
-  const revOf = (trace_id: string) => revisions.get(sessionOf.get(trace_id) ?? '') ?? 0;
+  const revisionOf = (trace_id: string) => revisions.get(sessionOf.get(trace_id) ?? '') ?? { rev: 0, partition_no: 0 };
   const all = <Row>(rows: (one: ProjectionChanges) => readonly Row[]): Row[] => changes.flatMap(rows);
-  const revised = <Row extends { trace_id: string }>(row: Row) => ({ ...row, rev: revOf(row.trace_id) });
+  const revised = <Row extends { trace_id: string }>(row: Row) => ({ ...row, rev: revisionOf(row.trace_id).rev });
   const links = all((one) => one.links);
   const writtenTraces = await upsertTraces(tx, all((one) => one.traces).map(revised));
   const writtenSpans = await upsertSpans(
     tx,
     all((one) => one.spans).map((span) => {
       const { label, input_lines, input_characters, output_lines, output_characters, images } = spanOutline(span);
-      const rev = revOf(span.trace_id);
       const node_hash = hexBytes(span.node_hash);
-      return { ...span, label, input_lines, input_characters, output_lines, output_characters, images, rev, node_hash };
+      const outline = { label, input_lines, input_characters, output_lines, output_characters, images };
+      return { ...span, ...outline, ...revisionOf(span.trace_id), node_hash };
     }),
   );
   const patches = changes.flatMap(({ patches, rollup: { session_id } }) =>
@@ -128,7 +130,7 @@ type LinkKey = 'session_id' | 'kind' | 'from_trace_id' | 'from_span_id' | 'to_tr
 async function reviseEnds(
   tx: Sql,
   links: readonly Pick<LinkRow, LinkKey>[],
-  { revised, revisions }: { revised: readonly SpanKey[]; revisions: ReadonlyMap<string, number> },
+  { revised, revisions }: { revised: readonly SpanKey[]; revisions: ReadonlyMap<string, Revision> },
 ): Promise<void> {
   const keyOf = (trace_id: string, span_id: string) => `${trace_id} ${span_id}`;
   const keys = new Set(revised.map(({ trace_id, span_id }) => keyOf(trace_id, span_id)));
@@ -142,7 +144,7 @@ async function reviseEnds(
       from unnest(${pgArray(others.map((link) => link.session_id))}::uuid[],
                   ${pgArray(others.map((link) => link.from_trace_id))}::uuid[],
                   ${pgArray(others.map((link) => link.from_span_id))}::uuid[],
-                  ${pgArray(others.map((link) => revisions.get(link.session_id) ?? 0))}::bigint[])
+                  ${pgArray(others.map((link) => revisions.get(link.session_id)?.rev ?? 0))}::bigint[])
              as k (session_id, trace_id, span_id, rev)
      where s.session_id = k.session_id and s.trace_id = k.trace_id and s.span_id = k.span_id`);
 }

@@ -63,7 +63,8 @@ async function moveReading(tx: Sql, { from, to }: Merge): Promise<void> {
   await tx.rows(sql`delete from svc.transcript_readings where session_id in (${from}::uuid, ${to}::uuid)`);
   await recordRewritten(tx, to);
   await tx.rows(sql`
-    update svc.nodes n set session_id = ${to}::uuid
+    update svc.nodes n
+       set session_id = ${to}::uuid, partition_no = (select s.partition_no from svc.sessions s where s.session_id = ${to}::uuid)
      where n.session_id = ${from}::uuid
        and not exists (select 1 from svc.nodes o where o.session_id = ${to}::uuid and o.node_hash = n.node_hash)`);
   const moved = await tx.rows<{ call_key: string | null }>(sql`

@@ -20,10 +20,12 @@ export async function replaceByTombstones(tx: Sql, turns: readonly PurgedTurn[])
     stones as (
       insert into svc.tombstones (session_id, raw_turn_id, session_seq, turn_hash, prev_hash, purged_session_id, reason)
       select session_id, raw_turn_id, session_seq, turn_hash, prev_hash, purged_session_id, reason
-        from gone order by session_id, session_seq),
+        from gone order by session_id, session_seq
+      on conflict (raw_turn_id) do nothing -- a partition that is being dropped has its tombstones before
+      returning purged_session_id),
     counted as (
       update svc.sessions s set purged_turns = s.purged_turns + c.turns
-        from (select purged_session_id, count(*) as turns from gone group by 1) c
+        from (select purged_session_id, count(*) as turns from stones group by 1) c
        where s.session_id = c.purged_session_id)
     select distinct session_id from gone`);
   return gone.map(({ session_id }) => session_id);

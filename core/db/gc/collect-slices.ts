@@ -2,7 +2,7 @@
  * The steps of a collection of slices that nothing refers to (core/engine/gc/collect-slices.ts): what turns and nodes refer to is read page by
  * page while writers go on, and a batch of other slices is deleted under the lock that stops them, once what they wrote since was checked.
  */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { sliceReferences } from '../edit/slice-references.ts';
 import { hexArray, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
@@ -44,26 +44,32 @@ const ID_BYTES = 32;
 /** `ids`: of 32 bytes each, one after the other; an id may come twice. `last`: where the next page begins; null: this is the last. */
 export type SlicePage<Place> = { ids: Uint8Array; last: Place | null };
 
-/** What the next turns refer to, up to `up_to`. */
+/** A partition that is looked at alone, or left out; left out itself: all are looked at. */
+type But = { partition_no?: number };
+
+const isNot = (partition_no: number | undefined): SQL =>
+  partition_no === undefined ? sql`` : sql`and partition_no <> ${partition_no}`;
+
+/** What the next turns refer to, up to `up_to`, but for those of a partition. */
 export async function slicesOfTurns(
   db: Sql,
-  { after, up_to, limit }: { after: number; up_to: number; limit: number },
+  { after, up_to, limit, partition_no }: { after: number; up_to: number; limit: number } & But,
 ): Promise<SlicePage<number>> {
   const [page] = await db.rows<{ last: number | null; turns: number }>(sql`
     select max(p.raw_turn_id) as last, count(*) as turns
-      from (select raw_turn_id from svc.raw_turns where raw_turn_id > ${after} and raw_turn_id <= ${up_to}
+      from (select raw_turn_id from svc.raw_turns where raw_turn_id > ${after} and raw_turn_id <= ${up_to} ${isNot(partition_no)}
              order by raw_turn_id limit ${limit}) p`);
   if (!page || page.last === null) return { ids: new Uint8Array(), last: null };
   const found = new Set<string>();
-  const within = sql`t.raw_turn_id > ${after} and t.raw_turn_id <= ${page.last}`;
+  const within = sql`t.raw_turn_id > ${after} and t.raw_turn_id <= ${page.last} ${isNot(partition_no)}`;
   for await (const ids of sliceReferences(db, within)) for (const id of ids) found.add(id);
   return { ids: packed(found), last: page.turns === limit ? page.last : null };
 }
 
-/** What the nodes of the next sessions name. A session's nodes are read by one statement, so none of them can move meanwhile. */
+/** What the nodes of the next sessions name, but for those of a partition. A session's nodes are read by one statement, so none of them can move meanwhile. */
 export async function slicesOfNodesBySession(
   db: Sql,
-  { after, limit }: { after: string | null; limit: number },
+  { after, limit, partition_no }: { after: string | null; limit: number } & But,
 ): Promise<SlicePage<string>> {
   const [page] = await db.rows<{ last: string | null; sessions: number }>(sql`
     select max(p.session_id::text collate "C") as last, count(*) as sessions
@@ -74,18 +80,20 @@ export async function slicesOfNodesBySession(
     select string_agg(n.slice_id, ''::bytea) as ids
       from (select distinct slice_id from svc.nodes
              where (${after}::uuid is null or session_id > ${after}::uuid) and session_id <= ${page.last}::uuid
-               and slice_id is not null) n`);
+               and slice_id is not null ${isNot(partition_no)}) n`);
   return { ids: found?.ids ?? new Uint8Array(), last: page.sessions === limit ? page.last : null };
 }
 
-/** The ids of stored slices, in their order. */
+/** The ids of stored slices, in their order: of all, or of one partition. */
 export async function slicePage(
   db: Sql,
-  { after, limit }: { after: string | null; limit: number },
+  { after, limit, partition_no }: { after: string | null; limit: number } & But,
 ): Promise<SlicePage<string>> {
+  const within = partition_no === undefined ? sql`` : sql`and partition_no = ${partition_no}`;
   const [page] = await db.rows<{ ids: Uint8Array | null; last: string | null; count: number }>(sql`
     select string_agg(p.slice_id, ''::bytea order by p.slice_id) as ids, count(*) as count
-      from (select slice_id from svc.slices where ${after}::text is null or slice_id > decode(${after}, 'hex')
+      from (select slice_id from svc.slices
+             where (${after}::text is null or slice_id > decode(${after}, 'hex')) ${within}
              order by slice_id limit ${limit}) p`);
   const ids = page?.ids ?? new Uint8Array();
   const last = Buffer.from(ids.subarray(ids.byteLength - ID_BYTES)).toString('hex');

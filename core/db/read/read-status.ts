@@ -2,6 +2,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { ParkedSession, ParkedTurn, Status } from '../../model/status.ts';
 import { instant, pgArray } from '../literals.ts';
+import { KEPT } from '../partition/partitions.ts';
 import type { Sql } from '../sql.ts';
 
 export type StoredStatus = Pick<Status, 'database' | 'counts' | 'estimated' | 'parked_sessions' | 'parked_turns'> & {
@@ -16,7 +17,7 @@ export async function readStatus(db: Sql, { counted_bytes }: { counted_bytes: nu
   const { last_turn_at, sessions, raw_turns, slice_bytes, ...database } = await facts(db);
   const { rows, estimated } = await rowsOf(db, counted_bytes);
   return {
-    database: { kind: db.kind, ...database, extensions: await extensions(db) },
+    database: { kind: db.kind, ...database, extensions: await extensions(db), ...(await partitionsOf(db)) },
     counts: { sessions, raw_turns, ...rows, slice_bytes },
     estimated,
     parked_sessions: await parkedSessions(db),
@@ -50,21 +51,24 @@ const LARGE = ['nodes', 'traces', 'spans', 'slices'] as const;
 type Large = (typeof LARGE)[number];
 
 /**
- * The estimate is the planner's own: rows to a page when the table was last analysed, times the pages it has now. A table that
- * was never analysed is counted whatever its size; autovacuum or upkeep analyses it within a minute.
+ * The estimate is the planner's own: rows to a page when the table, or each of its partitions, was last analysed, times the pages it has
+ * now. A table that was never analysed is counted whatever its size; autovacuum or upkeep analyses it within a minute.
  */
 async function rowsOf(
   db: Sql,
   countedBytes: number,
 ): Promise<{ rows: Record<Large, number>; estimated: Status['estimated'] }> {
   const estimates = await db.rows<{ name: Large; estimate: number }>(sql`
-    select c.relname as name,
-           (c.reltuples::double precision * (size.bytes / current_setting('block_size')::bigint) / c.relpages)::bigint as estimate
-      from pg_class c
+    select w.relname as name,
+           sum(c.reltuples::double precision * (size.bytes / current_setting('block_size')::bigint) / nullif(c.relpages, 0))::bigint as estimate
+      from pg_class w
+     cross join lateral (select w.oid where w.relkind = 'r' union all select inhrelid from pg_inherits where inhparent = w.oid) t
+      join pg_class c on c.oid = t.oid
      cross join lateral (select pg_relation_size(c.oid) as bytes) size
-     where c.relnamespace = 'svc'::regnamespace and c.relname = any(${pgArray(LARGE)}::text[])
-       and c.reltuples >= 0 and c.relpages > 0 and size.bytes > ${countedBytes}
-     order by c.relname`);
+     where w.relnamespace = 'svc'::regnamespace and w.relname = any(${pgArray(LARGE)}::text[]) and size.bytes > 0
+     group by w.relname
+    having bool_and(c.reltuples >= 0 and c.relpages > 0) and sum(size.bytes) > ${countedBytes}
+     order by w.relname`);
   const estimateOf = new Map(estimates.map(({ name, estimate }) => [name, estimate]));
   const column = (name: Large): SQL =>
     estimateOf.has(name)
@@ -92,6 +96,26 @@ const extensions = (db: Sql) =>
       from pg_available_extensions e
      where e.name = any(${pgArray(REPORTED_EXTENSIONS)}::name[])
      order by e.name`);
+
+type Partitions = NonNullable<Status['database']['partitions']>;
+type PartitionRow = { [Name in keyof Required<Partitions[number]>]: Required<Partitions[number]>[Name] | null };
+
+async function partitionsOf(db: Sql): Promise<{ partitions?: Partitions }> {
+  const rows = await db.rows<PartitionRow & { bytes: number }>(sql`
+    select ${instant(sql`p.began_at`)} as began_at, ${instant(sql`p.ended_at`)} as ended_at, p.leaving,
+           (select coalesce(sum(svc.table_bytes(c.oid)), 0)::bigint from pg_class c
+             where c.relnamespace = 'svc'::regnamespace and c.relkind = 'r' and c.relname ~ ('_p' || p.partition_no || '$')) as bytes
+      from svc.partitions p
+     where p.partition_no <> ${KEPT}
+     order by p.partition_no`);
+  const partitions = rows.map(({ bytes, began_at, ended_at, leaving }) => ({
+    bytes,
+    ...(began_at !== null && { began_at }),
+    ...(ended_at !== null && { ended_at }),
+    ...(leaving !== null && { leaving }),
+  }));
+  return partitions.length > 0 ? { partitions } : {};
+}
 
 const MOST_SHOWN = 20;
 

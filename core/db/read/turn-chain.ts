@@ -20,6 +20,7 @@ export type ChainHead = {
   derive_version: number | null; // of the rules that made the projection; null: not derived yet
   derive_mark: number | null; // null: nothing waits
   from_scratch: boolean; // its turns have to be read again
+  removing: boolean; // retention is removing it: its turns may have tombstones already
 };
 
 /** Null: there is no such session. */
@@ -28,7 +29,8 @@ export async function chainHead(db: Sql, { session_id }: { session_id: string })
     select s.session_id, s.harness_id, s.harness_session_id, s.turn_count, encode(s.head_turn_hash, 'hex') as head_turn_hash,
            (select count(*) from svc.tombstones b where b.session_id = s.session_id) as tombstones,
            ${lastCorrectionOf(sql`s.session_id`)} as corrections,
-           r.derive_version, q.mark as derive_mark, coalesce(q.from_scratch, false) as from_scratch
+           r.derive_version, q.mark as derive_mark, coalesce(q.from_scratch, false) as from_scratch,
+           exists (select from svc.session_removals m where m.session_id = s.session_id) as removing
       from svc.sessions s
       left join svc.session_rollups r on r.session_id = s.session_id
       left join svc.derive_queue q on q.session_id = s.session_id

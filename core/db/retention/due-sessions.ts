@@ -8,6 +8,8 @@ export type DueBefore = {
   before: string | null;
   projects: { project: string; before: string }[];
   never: string[];
+  /** Partitions whose sessions wait until the whole is due, but for those of a project with a limit of its own. */
+  waiting?: number[];
 };
 
 /** `turns`: how many of it are left. */
@@ -41,7 +43,8 @@ export async function countDue(
   return { sessions: row?.sessions ?? 0, turns: row?.turns ?? 0, more: row?.sessions === limit };
 }
 
-function fromDue({ before, projects, never }: DueBefore): SQL {
+/** The rest of a query of those sessions `s`, and their rollups `r`. */
+export function fromDue({ before, projects, never, waiting = [] }: DueBefore): SQL {
   const latest = [before, ...projects.map((one) => one.before)].reduce(
     (a, b) => (a === null || (b !== null && b > a) ? b : a),
     null,
@@ -56,6 +59,7 @@ function fromDue({ before, projects, never }: DueBefore): SQL {
        and s.last_seen_at < ${latest}::timestamptz
        and s.last_seen_at < coalesce(o.before, ${before}::timestamptz)
        and p.name <> all(${pgArray(never)}::text[])
+       and (o.project is not null or s.partition_no <> all(${pgArray(waiting)}::smallint[]))
        and not exists (select 1 from svc.session_edits e where e.session_id = s.session_id and e.starred_at is not null)
        and not exists (select 1 from svc.session_edits e
                         where e.session_id = r.parent_session_id and e.starred_at is not null)`;

@@ -103,10 +103,11 @@ export const removeDerived = (
     return removed;
   });
 
-/** Rows are named by their place in the table, which is cheapest; those of a distributed one have none, and are named by their keys. */
+/** Rows are named by their place in the table, which is cheapest; those of tables that may be distributed or partitioned, by their keys. */
 const KEYS: Readonly<Record<string, SQL | undefined>> = {
   span_links: sql`session_id, from_trace_id, from_span_id, to_trace_id, to_span_id, kind`,
   spans: sql`session_id, trace_id, span_id`,
+  nodes: sql`session_id, node_hash`,
   traces: sql`session_id, trace_id`,
   derive_states: sql`session_id, opened_at, opened_call_id`,
 };
@@ -147,6 +148,28 @@ async function deleted(tx: Sql, rows: SQL): Promise<number> {
   );
   return row?.count ?? 0;
 }
+
+/**
+ * Takes from the totals what the sessions still count there: the nodes of a partition go without being deleted one by one. Call it when
+ * none of their other nodes is left.
+ */
+export const removeCells = (db: Sql, { session_ids }: { session_ids: string[] }): Promise<void> =>
+  db.transaction(async (tx) => {
+    const own = among(pgArray(session_ids));
+    const counted = await tx.rows(sql`select 1 as one from svc.stat_cells where ${own} limit 1`);
+    if (counted.length === 0) return;
+    await tx.rows(sql`select session_id from svc.sessions where ${own} order by session_id for no key update`);
+    await tx.rows(sql`delete from svc.nodes where ${own}`); // of turns that came in meanwhile, which are derived again
+    await tx.rows(sql`
+      with gone as (delete from svc.stat_cells where ${own} returning *)
+      select svc.add_to_stat_days(array(
+        select row(day, attributes, -sum(turn_count), -sum(root_count), -sum(tool_calls), -sum(unpriced_count), -sum(input_tokens),
+                   -sum(output_tokens), -sum(cost_usd), project, agent_name, model, provider, -sum(cache_read_tokens),
+                   -sum(cache_write_tokens), -sum(reasoning_tokens), -sum(unpriced_tokens), -sum(cost_fresh), -sum(cost_cache_read),
+                   -sum(cost_cache_write_5m), -sum(cost_cache_write_1h), -sum(cost_output), -sum(cost_reasoning))::svc.stat_days
+          from gone
+         group by day, attributes, project, agent_name, model, provider))`);
+  });
 
 /** Deletes what cassettes keep of the sessions, or made of them and nobody edited since. */
 export const forgetRemoved = (db: Sql, { session_ids }: { session_ids: string[] }): Promise<void> =>

@@ -26,6 +26,14 @@ export const stopWriters = (tx: Sql): Promise<unknown> => tx.rows(sql`select pg_
 
 export const countPurge = (tx: Sql): Promise<unknown> => tx.rows(sql`update svc.installation set purges = purges + 1`);
 
+/** `partition_no`: in which turns are stored until the count changes. */
+export type StoringTo = { purges: number; partition_no: number };
+
+export async function storingTo(db: Sql): Promise<StoringTo> {
+  const [row] = await db.rows<StoringTo>(sql`select purges, partition_no from svc.installation`);
+  return row ?? { purges: 0, partition_no: 0 };
+}
+
 export async function purgeCount(db: Sql): Promise<number> {
   const [row] = await db.rows<{ purges: number }>(sql`select purges from svc.installation`);
   return row?.purges ?? 0;

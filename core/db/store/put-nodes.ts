@@ -228,13 +228,13 @@ export async function insertNodes(tx: Sql, nodes: readonly PlacedNode[]): Promis
     return row;
   });
   await tx.rows(sql`
-    insert into svc.nodes as n (${INSERTED.names}, is_root, is_head)
-    select ${INSERTED.values}, r.parent_hash is null,
+    insert into svc.nodes as n (${INSERTED.names}, partition_no, is_root, is_head)
+    select ${INSERTED.values}, (select s.partition_no from svc.sessions s where s.session_id = r.session_id), r.parent_hash is null,
            ${INSERTED.injected} = '' and not ${INSERTED.followed} and not exists (
              select 1 from svc.nodes c
               where c.session_id = r.session_id and c.parent_hash = decode(r.node_hash, 'hex') and c.injected = '')
       from json_to_recordset(${jsonText(rows)}::json) as r (${INSERTED.row})
-    on conflict (session_id, node_hash) do update set ${ATTRIBUTES}
+    on conflict on constraint nodes_pkey do update set ${ATTRIBUTES}
      where case when ${isTranscripts(sql`excluded`)} = ${isTranscripts(sql`n`)}
                 then (excluded.requested_at, excluded.call_id collate "C") < (n.requested_at, n.call_id collate "C")
                 when ${isTranscripts(sql`n`)} then n.role <> 'assistant' or excluded.slice_id is null

@@ -14,5 +14,5 @@ export async function putSlices(tx: Sql, slices: readonly PackedSlice[]): Promis
                          ${pgArray(rows.map((row) => row.codec))}::smallint[],
                          ${pgArray(rows.map((row) => row.size_bytes))}::integer[],
                          ${bytesArray(rows.map((row) => row.bytes))}::bytea[])
-    on conflict (slice_id) do nothing`);
+    on conflict do nothing`);
 }

@@ -17,6 +17,7 @@ const SAMPLES: Record<string, [string, unknown][]> = {
   ],
   'storage.pooled': booleans(),
   'storage.distributed': words('citus', ''),
+  'storage.partitioned': words('month', 'day'),
   'publisher.stream.brokers': [
     ['k1:9092, k2:9093', ['k1:9092', 'k2:9093']],
     ['k3:9092', ['k3:9092']],
@@ -125,6 +126,7 @@ const beside: Record<string, Record<string, string>> = {
   'publisher.stream.topic': { 'publisher.stream.brokers': 'k:9092' },
   'api.read_token': { 'api.token': 'tok-one' },
   'storage.distributed': { 'storage.postgres_dsn': 'postgres://db/a' },
+  'storage.partitioned': { 'storage.postgres_dsn': 'postgres://db/a' },
 };
 const named = (key: ConfigKey) => ({ flag: key.flag ?? '', env: key.env ?? '' });
 const settable = keys.filter((key) => key.flag !== null);
@@ -323,6 +325,14 @@ test('brokers and topic stand together or not at all', () => {
   assert.match(
     refusal({ 'storage.distributed': 'citus' }),
     'storage.postgres_dsn: must be set, since storage.distributed is: the embedded database is one process',
+  );
+  assert.match(
+    refusal({ 'storage.partitioned': 'week' }),
+    'storage.postgres_dsn: must be set, since storage.partitioned is: the embedded database has one partition',
+  );
+  assert.match(
+    refusal({ ...beside['storage.partitioned'], 'storage.partitioned': 'week', 'storage.distributed': 'citus' }),
+    'storage.partitioned: must not be set, since storage.distributed is: retention deletes the rows of distributed tables',
   );
   const message = refusal({ 'publisher.stream.topic': 't', 'publisher.stream.brokers': 'k' });
   assert.match(message, "must be a list of 'host:port'");

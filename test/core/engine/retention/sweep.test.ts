@@ -2,94 +2,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { sessionId } from '../../../../core/call/identity.ts';
-import { builtIn } from '../../../../core/call/reader.ts';
-import { openPrecedence } from '../../../../core/engine/precedence.ts';
-import { sweepRetention } from '../../../../core/engine/retention/sweep.ts';
-import { openCheckedSlices } from '../../../../core/engine/verify/checked-slices.ts';
-import { verifiedSessions } from '../../../../core/engine/verify/verified-sessions.ts';
-import type { RetentionRules } from '../../../../core/model/retention.ts';
-import { StatsQuery } from '../../../../core/model/stats.ts';
-import { capturedCall, chat, chatAnswer } from '../../../support/captured-calls.ts';
-import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
+import {
+  type Age,
+  agedTurn,
+  assertVerified,
+  daysAgo,
+  listed,
+  session,
+  stats,
+  storeAged,
+  sweep,
+} from '../../../support/aged-sessions.ts';
+import { databaseSuite } from '../../../support/databases.ts';
 import { deriveAll } from '../../../support/derive-all.ts';
-import { ingestBody, testIngest } from '../../../support/ingested-turns.ts';
+import { testIngest } from '../../../support/ingested-turns.ts';
 import { assertWhole } from '../../../support/stored-bytes.ts';
 
-const NOW = Date.parse('2026-07-27T10:00:00Z');
-const DAY_MS = 86_400_000;
-const daysAgo = (days: number, ms = 0) => new Date(NOW - days * DAY_MS + ms).toISOString();
-
-const session = (name: string) => sessionId('test', name);
-
-/** A turn of a session, `days` old; what all sessions hold, and what only this one does. */
-const body = (name: string, turn: number, days: number) => {
-  const call = capturedCall({
-    n: ++calls,
-    request: chat(
-      'shared by all sessions',
-      `${name} begins`,
-      ...Array.from({ length: turn }, (_, i) => `${name} ${i}`),
-    ),
-    response: chatAnswer(`answer ${turn} of ${name}`),
-    headers: [
-      ['x-svc-harness-id', 'test'],
-      ['x-svc-harness-session-id', name],
-    ],
-  });
-  const at = daysAgo(days, turn * 1_000);
-  return ingestBody({
-    ...call,
-    opened: { ...call.opened, requested_at: at },
-    ...(call.answered && { answered: { ...call.answered, first_byte_at: at } }),
-    ...(call.closed && { closed: { ...call.closed, last_byte_at: at } }),
-  });
-};
-let calls = 0;
-
-const rules = (own: Partial<RetentionRules>): RetentionRules => ({
-  ...{ days: null, maxBytes: null, projects: new Map(), dryRun: false },
-  ...own,
-});
-
-const sweep = (database: TestDatabase, own: Partial<RetentionRules>, signal = new AbortController().signal) =>
-  sweepRetention({
-    database,
-    rules: rules(own),
-    now: NOW,
-    signal,
-    committing: openPrecedence(database).committing,
-    pause: () => Promise.resolve(),
-  });
-
-const stats = (database: TestDatabase) => database.execute('readStats', StatsQuery.parse({}));
-
-/** @returns turns, and positions that tombstones explain */
-async function assertVerified(database: TestDatabase) {
-  const sum = { turns: 0, purged: 0 };
-  const verifier = { database, reader: builtIn, slices: openCheckedSlices(database) };
-  for await (const verified of verifiedSessions(verifier, { session: null, head: null })) {
-    assert.equal(verified.first_breaks, []);
-    sum.turns += verified.turns;
-    sum.purged += verified.purged;
-  }
-  return sum;
-}
-
-const listed = async (database: TestDatabase) =>
-  (await database.sql(`select id from svc_v1.sessions order by id`)).map(({ id }) => String(id));
-
 databaseSuite('retention', (test, database) => {
-  const store = async (sessions: Record<string, { turns: number; days: number }>) => {
-    const writer = await testIngest(database());
-    for (const [name, { turns, days }] of Object.entries(sessions)) {
-      for (let turn = 0; turn < turns; turn++) {
-        const verdict = await writer.append(body(name, turn, days), null);
-        assert.is(verdict.kind, 'accepted', JSON.stringify(verdict));
-      }
-    }
-    await deriveAll(database());
-  };
+  const store = (sessions: Record<string, Age>) => storeAged(database(), sessions);
   const slices = async () => Number((await database().sql('select count(*) as n from svc.slices'))[0]?.n);
 
   test.before.each(() => database().reset());
@@ -152,7 +82,7 @@ databaseSuite('retention', (test, database) => {
     await sweep(database(), { days: 30 });
     assert.equal(await listed(database()), []);
     const writer = await testIngest(database());
-    await writer.append(body('back', 2, 1), null);
+    await writer.append(agedTurn('back', 2, 1), null);
     await deriveAll(database());
     assert.equal(await listed(database()), [session('back')]);
     assert.equal(await assertVerified(database()), { turns: 1, purged: 2 });
@@ -187,7 +117,7 @@ databaseSuite('retention', (test, database) => {
     assert.ok(due);
     await database().execute('beginRemovals', { sessions: [due], reason: 'test' });
     const writer = await testIngest(database());
-    await writer.append(body('old', 2, 0), null);
+    await writer.append(agedTurn('old', 2, 0), null);
     await sweep(database(), { days: 365 });
     await deriveAll(database());
     assert.equal(await assertVerified(database()), { turns: 1, purged: 2 });
@@ -228,7 +158,7 @@ databaseSuite('retention', (test, database) => {
       let turns = 0;
       for (; writing && turns < 200; turns++) {
         const name = turns % 3 === 0 ? `old ${turns % 25}` : `new ${n} ${turns % 4}`; // a removed one goes on as well
-        const verdict = await writer.append(body(name, turns % 12, 0), null);
+        const verdict = await writer.append(agedTurn(name, turns % 12, 0), null);
         assert.is(verdict.kind, 'accepted', JSON.stringify(verdict));
         await sleep(5);
       }
