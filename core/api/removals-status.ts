@@ -1,6 +1,7 @@
 /** What retention will remove next and removed last, and the last garbage collection, for the status. */
 import type { Database } from '../db/database.ts';
 import type { Removal } from '../db/retention/removals.ts';
+import { waitingPartitions } from '../engine/retention/drop-due.ts';
 import { tooOld } from '../engine/retention/due-before.ts';
 import { excessTurns } from '../engine/retention/excess-turns.ts';
 import { FOREVER, type RetentionRules } from '../model/retention.ts';
@@ -24,8 +25,10 @@ export async function removalsStatus(
   const gc = last('gc');
   const last_gc = gc ? { last_gc: gc } : {};
   if (!rules) return last_gc;
+  const old = tooOld(rules, now);
+  const waiting = waitingPartitions(await execute('partitions', {}), old);
   const [due, size] = await Promise.all([
-    execute('countDue', { ...tooOld(rules, now), limit: COUNTED }),
+    execute('countDue', { ...old, waiting, limit: COUNTED }),
     execute('measureStored', { record: false }),
   ]);
   const removal = last('retention');

@@ -4,11 +4,10 @@
  * last of it under the lock that stops writers; and a writer that knew a deleted slice as stored sends it again. (core/db/store/purge-count.ts)
  */
 import type { Database } from '../../db/database.ts';
-import type { SlicePage } from '../../db/gc/collect-slices.ts';
-import { openSliceFilter, type SliceFilter } from './slice-filter.ts';
+import { markNodes, markRewritten, markTurns, paced, SLICE_BYTES } from './mark-references.ts';
+import { openSliceFilter } from './slice-filter.ts';
 
-const PAGE = { turns: 200, sessions: 200, slices: 10_000, rewritten: 100 };
-const SLICE_BYTES = 256; // on disk with its index, at the least
+const PAGE = 10_000; // slices
 const BATCH = 1_000; // slices that are deleted under the lock: some tens of milliseconds
 
 export type Collected = { slices: number; bytes: number; complete: boolean };
@@ -37,7 +36,7 @@ export async function collectSlices(
     await markNodes(execute, filter, timed, signal);
     let batch: string[] = [];
     for (let after: string | null = null, more = true; more && !signal.aborted; ) {
-      const page = await timed(() => execute('slicePage', { after, limit: PAGE.slices }));
+      const page = await timed(() => execute('slicePage', { after, limit: PAGE }));
       batch.push(...filter.others(page.ids));
       after = page.last;
       more = after !== null;
@@ -59,58 +58,5 @@ export async function collectSlices(
     return collected;
   } finally {
     await execute('closeCollection', { complete: collected.complete });
-  }
-}
-
-type Timed = <T>(work: () => Promise<T>) => Promise<T>;
-
-const paced =
-  (pause: Options['pause']): Timed =>
-  async (work) => {
-    const began = performance.now();
-    const result = await work();
-    await pause(performance.now() - began);
-    return result;
-  };
-
-async function markTurns(
-  execute: Database['execute'],
-  filter: SliceFilter,
-  { after, up_to }: { after: number; up_to: number },
-  timed: Timed,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let from: number | null = after; from !== null && from < up_to && !signal.aborted; ) {
-    const place: number = from;
-    const page: SlicePage<number> = await timed(() =>
-      execute('slicesOfTurns', { after: place, up_to, limit: PAGE.turns }),
-    );
-    filter.add(page.ids);
-    from = page.last;
-  }
-}
-
-async function markNodes(
-  execute: Database['execute'],
-  filter: SliceFilter,
-  timed: Timed,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let after: string | null = null, more = true; more && !signal.aborted; ) {
-    const place: string | null = after;
-    const page: SlicePage<string> = await timed(() =>
-      execute('slicesOfNodesBySession', { after: place, limit: PAGE.sessions }),
-    );
-    filter.add(page.ids);
-    after = page.last;
-    more = after !== null;
-  }
-}
-
-async function markRewritten(execute: Database['execute'], filter: SliceFilter, timed: Timed): Promise<void> {
-  for (let sessions = PAGE.rewritten; sessions === PAGE.rewritten; ) {
-    const page = await timed(() => execute('slicesOfRewritten', { limit: PAGE.rewritten }));
-    filter.add(page.ids);
-    ({ sessions } = page);
   }
 }

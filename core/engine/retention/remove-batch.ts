@@ -41,6 +41,7 @@ export async function completeRemovals(removing: Removing, session_ids: string[]
     if (signal.aborted) return removed;
     count = await step(removing, () => execute('removeDerived', { session_ids, limit: derived }));
   }
+  await step(removing, () => execute('removeCells', { session_ids }));
   for (let count = turns; count === turns; ) {
     if (signal.aborted) return removed;
     count = await step(removing, () => execute('removeTurns', { session_ids, limit: turns }));
@@ -53,7 +54,8 @@ export async function completeRemovals(removing: Removing, session_ids: string[]
 const ATTEMPTS = 5;
 const DEADLOCK = '40P01';
 
-async function step<T>({ committing, pause }: Removing, work: () => Promise<T>): Promise<T> {
+/** One transaction, and the rest after it. */
+export async function step<T>({ committing, pause }: Removing, work: () => Promise<T>): Promise<T> {
   const began = performance.now();
   for (let attempt = 1; ; attempt++) {
     try {

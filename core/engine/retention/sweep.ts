@@ -1,12 +1,16 @@
-/** One sweep of retention: removes sessions that are too old, then the oldest while the database is too large, then their slices. */
+/**
+ * One sweep of retention: removes sessions that are too old, then the oldest while the database is too large, then their slices. Where the
+ * tables are partitioned, it drops whole partitions first.
+ */
 import type { DueBefore } from '../../db/retention/due-sessions.ts';
 import type { Removed } from '../../db/retention/removals.ts';
 import type { RetentionRules } from '../../model/retention.ts';
 import { exclusively } from '../exclusively.ts';
 import { collectSlices } from '../gc/collect-slices.ts';
+import { completeOpen, dropForSize, dropTooOld, waitingPartitions } from './drop-due.ts';
 import { forSize, parkedTooOld, tooOld } from './due-before.ts';
 import { excessTurns } from './excess-turns.ts';
-import { completeRemovals, type Removing, removeBatch } from './remove-batch.ts';
+import { type Removing, removeBatch } from './remove-batch.ts';
 
 type Sweep = Removing & {
   rules: RetentionRules;
@@ -37,11 +41,13 @@ export async function sweepRetention(sweep: Sweep): Promise<Swept | null> {
   };
   const before = await execute('measureStored', {});
 
-  for (let open = await execute('openRemovals', { limit: LISTED.sessions }); open.length > 0 && !signal.aborted; ) {
-    add(await completeRemovals(sweep, open));
-    open = await execute('openRemovals', { limit: LISTED.sessions });
-  }
-  await removeDue(sweep, tooOld(rules, now), { most: Number.POSITIVE_INFINITY, reason: 'retention.days', add });
+  const partitions = { ...sweep, add };
+  await dropTooOld(partitions);
+  await completeOpen(partitions);
+  const old = tooOld(rules, now);
+  const waiting = waitingPartitions(await execute('partitions', {}), old);
+  await removeDue(sweep, { ...old, waiting }, { most: Number.POSITIVE_INFINITY, reason: 'retention.days', add });
+  await dropForSize(partitions);
   const excess = excessTurns(await execute('measureStored', {}), rules.maxBytes);
   const left = excess.turns === 0 ? 0 : await removeDue(sweep, forSize(rules, now), sizeOptions(excess.turns, add));
   removed.parked_turns = await removeParked(sweep);

@@ -44,7 +44,7 @@ export async function verifySession(
 
 async function verifyOnce(verifier: Verifier, before: ChainHead, wanted: string | null): Promise<SessionVerified> {
   const { database, reader, slices } = verifier;
-  const { session_id, derive_version, from_scratch } = before;
+  const { session_id, derive_version, from_scratch, removing } = before;
   const first_breaks: Break[] = [];
   let breaks = 0;
   const onBreak = (found: Break) => {
@@ -53,7 +53,7 @@ async function verifyOnce(verifier: Verifier, before: ChainHead, wanted: string 
   };
   const head = async () => (await database.execute('chainHead', { session_id })) ?? before;
   const turns = await verifyTurns(database, slices, head, { wanted, onBreak });
-  const outdated = from_scratch || (derive_version !== null && derive_version < DERIVE_VERSION);
+  const outdated = from_scratch || removing || (derive_version !== null && derive_version < DERIVE_VERSION);
   const nodes =
     breaks > 0 ? null : await readable(verifyNodes(database, reader, slices, session_id, { outdated, onBreak }));
   return {

@@ -58,7 +58,8 @@ export async function verifyTurns(
         const gap = { session_seq: last.session_seq + 1, raw_turn_id: null, node_hash: null };
         onBreak({ check: 'link', ...gap, what: missing(last.session_seq + 1, link.session_seq - 1) });
       }
-      const wrong = wrongLink(last, turn, tombstone) ?? (turn && (await wrongTurn(turn, parts, slices, session, sum)));
+      const wrong =
+        wrongLink(last, turn, tombstone, session) ?? (turn && (await wrongTurn(turn, parts, slices, session, sum)));
       const { session_seq } = link;
       if (wrong) onBreak({ ...wrong, session_seq, raw_turn_id: turn?.raw_turn_id ?? null, node_hash: null });
       if (turn) sum.turns += 1;
@@ -105,8 +106,14 @@ const linkOf = (turn: ChainedTurn | null, tombstone: Tombstone | null): HashLink
 type Wrong = Pick<Break, 'check' | 'what'>;
 
 /** After a gap there is no hash to compare with: the gap itself has been reported. */
-function wrongLink(last: HashLink, turn: ChainedTurn | null, tombstone: Tombstone | null): Wrong | null {
-  if (turn && tombstone) return { check: 'link', what: 'the turn stands although a tombstone says that it was purged' };
+function wrongLink(
+  last: HashLink,
+  turn: ChainedTurn | null,
+  tombstone: Tombstone | null,
+  { removing }: Pick<ChainHead, 'removing'>,
+): Wrong | null {
+  if (turn && tombstone && !removing)
+    return { check: 'link', what: 'the turn stands although a tombstone says that it was purged' };
   const seq = turn?.facts.session_seq ?? tombstone?.session_seq;
   const prev = turn ? turn.prev_hash : (tombstone?.prev_hash ?? null);
   if (seq !== last.session_seq + 1 || prev === last.hash) return null;

@@ -1,0 +1,82 @@
+/** Keeps the slices of a partition that is to be dropped which turns and nodes of others refer to. */
+import { batches } from '../../db/batches.ts';
+import type { Database } from '../../db/database.ts';
+import type { SlicePage } from '../../db/gc/collect-slices.ts';
+import { markNodes, markTurns, paced, SLICE_BYTES } from './mark-references.ts';
+import { openSliceFilter } from './slice-filter.ts';
+
+const PAGE = { slices: 2_000, turns: 200, rewritten: 100 };
+
+type Options = {
+  partition_no: number;
+  /** Called between two pages, with how long the last one took. */
+  pause(workedMs: number): Promise<void>;
+  signal: AbortSignal;
+};
+
+/**
+ * Copies them to the partition that is kept, and calls `drop`: until that ends, sessions whose nodes are rewritten are recorded. The caller
+ * holds the lease of collections.
+ * @param drop `seen`: what turns up to this one refer to is kept
+ */
+export async function keepSlicesOf<T>(
+  execute: Database['execute'],
+  { partition_no, pause, signal }: Options,
+  drop: (seen: number) => Promise<T>,
+): Promise<T | null> {
+  await execute('openCollection', {});
+  let complete = false;
+  try {
+    const timed = paced(pause);
+    const keep = async (ids: readonly string[]) => {
+      for (const batch of batches(ids, PAGE.slices))
+        await timed(() => execute('keepSlices', { partition_no, ids: batch }));
+    };
+    /** What was written meanwhile. */
+    const keepSince = async ({ after, up_to }: { after: number; up_to: number }) => {
+      for (let from: number | null = after; from !== null && from < up_to && !signal.aborted; ) {
+        const place: number = from;
+        const page: SlicePage<number> = await timed(() =>
+          execute('slicesOfTurns', { after: place, up_to, limit: PAGE.turns, partition_no }),
+        );
+        await keep(idsOf(page.ids));
+        from = page.last;
+      }
+      await keep(idsOf((await timed(() => execute('slicesOfNodesByTurn', { after, up_to }))).ids));
+      for (let sessions = PAGE.rewritten; sessions === PAGE.rewritten; ) {
+        const page = await timed(() => execute('slicesOfRewritten', { limit: PAGE.rewritten }));
+        await keep(idsOf(page.ids));
+        ({ sessions } = page);
+      }
+    };
+    const { tables } = await execute('tableSizes', {});
+    const bytes = tables.reduce((sum, { name, bytes }) => sum + (name.startsWith('svc.slices') ? bytes : 0), 0);
+    const filter = openSliceFilter(bytes / SLICE_BYTES);
+    const seen = await execute('settledTurn', {});
+    await markTurns(execute, filter, { after: 0, up_to: seen, partition_no }, timed, signal);
+    await markNodes(execute, filter, timed, signal, { partition_no });
+    for (let after: string | null = null, more = true; more && !signal.aborted; ) {
+      const place: string | null = after;
+      const page: SlicePage<string> = await timed(() =>
+        execute('slicePage', { after: place, limit: PAGE.slices, partition_no }),
+      );
+      const others = new Set(filter.others(page.ids));
+      await keep(idsOf(page.ids).filter((id) => !others.has(id)));
+      after = page.last;
+      more = after !== null;
+    }
+    const up_to = await execute('settledTurn', {});
+    await keepSince({ after: seen, up_to });
+    if (signal.aborted) return null;
+    const dropped = await drop(up_to);
+    complete = true;
+    return dropped;
+  } finally {
+    await execute('closeCollection', { complete });
+  }
+}
+
+/** Of 32 bytes in hex. */
+const ID_PATTERN = /.{64}/g;
+
+const idsOf = (ids: Uint8Array): string[] => Buffer.from(ids).toString('hex').match(ID_PATTERN) ?? [];

@@ -1,0 +1,67 @@
+/** Reads what turns and nodes refer to into a filter, page by page, while writers go on. */
+import type { Database } from '../../db/database.ts';
+import type { SlicePage } from '../../db/gc/collect-slices.ts';
+import type { SliceFilter } from './slice-filter.ts';
+
+const PAGE = { turns: 200, sessions: 200, rewritten: 100 };
+
+/** What a slice takes on disk with its index, at the least. */
+export const SLICE_BYTES = 256;
+
+/** A partition that is left out; none: all are read. */
+type But = { partition_no?: number };
+
+export type Timed = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** Pauses after each step. */
+export const paced =
+  (pause: (workedMs: number) => Promise<void>): Timed =>
+  async (work) => {
+    const began = performance.now();
+    const result = await work();
+    await pause(performance.now() - began);
+    return result;
+  };
+
+export async function markTurns(
+  execute: Database['execute'],
+  filter: SliceFilter,
+  { after, up_to, ...but }: { after: number; up_to: number } & But,
+  timed: Timed,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let from: number | null = after; from !== null && from < up_to && !signal.aborted; ) {
+    const place: number = from;
+    const page: SlicePage<number> = await timed(() =>
+      execute('slicesOfTurns', { after: place, up_to, limit: PAGE.turns, ...but }),
+    );
+    filter.add(page.ids);
+    from = page.last;
+  }
+}
+
+export async function markNodes(
+  execute: Database['execute'],
+  filter: SliceFilter,
+  timed: Timed,
+  signal: AbortSignal,
+  but: But = {},
+): Promise<void> {
+  for (let after: string | null = null, more = true; more && !signal.aborted; ) {
+    const place: string | null = after;
+    const page: SlicePage<string> = await timed(() =>
+      execute('slicesOfNodesBySession', { after: place, limit: PAGE.sessions, ...but }),
+    );
+    filter.add(page.ids);
+    after = page.last;
+    more = after !== null;
+  }
+}
+
+export async function markRewritten(execute: Database['execute'], filter: SliceFilter, timed: Timed): Promise<void> {
+  for (let sessions = PAGE.rewritten; sessions === PAGE.rewritten; ) {
+    const page = await timed(() => execute('slicesOfRewritten', { limit: PAGE.rewritten }));
+    filter.add(page.ids);
+    ({ sessions } = page);
+  }
+}
