@@ -117,6 +117,7 @@ function figures(status: Status, now: number): string[] {
     ...(status.find === undefined ? [] : [row('find', findIndex(status.find))]), // an older service does not have it
     row('slices', `${about('slices', 'distinct piece')} of bodies in ${sized(counts.slice_bytes)}`),
     row('database', `PostgreSQL ${plain(database.server_version)}, ${database.kind}, ${sized(database.bytes)} on disk`),
+    ...(database.partitions === undefined ? [] : [row('partitions', partitions(database.partitions))]),
     ...(status.disk === undefined ? [] : [row('disk', disk(status.disk))]), // an older service does not have it
     ...removalsLines(status, now).map(([name, text]) => row(name, text)),
     ...budgetLines(status.budgets).map(([name, text]) => row(name, text)),
@@ -181,6 +182,20 @@ function derivation({ queued, lag_seconds, derive_version }: Status['derive']): 
       : `${several(queued, 'session')} ${queued === 1 ? 'waits' : 'wait'}, the longest for ${lasting(lag_seconds)}`;
   return `${waiting}; rules of version ${derive_version}`;
 }
+
+function partitions(all: NonNullable<Status['database']['partitions']>): string {
+  const oldest = all.find(({ bytes }) => bytes > 0);
+  const since = oldest?.began_at === undefined ? 'from before the first' : `since ${day(oldest.began_at)}`;
+  const current = all.at(-1)?.began_at;
+  const leaving = all.filter((one) => one.leaving !== undefined);
+  return [
+    `${all.length}, the oldest ${since}${oldest ? ` (${sized(oldest.bytes)})` : ''}`,
+    ...(current === undefined ? [] : [`the current one since ${day(current)}`]),
+    ...leaving.map((one) => `one of ${sized(one.bytes)} is being dropped for ${plain(one.leaving ?? '')}`),
+  ].join('; ');
+}
+
+const day = (instant: string) => instant.slice(0, 10);
 
 function extensions(all: Status['database']['extensions']): string {
   const named = (installed: boolean) =>

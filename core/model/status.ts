@@ -182,6 +182,17 @@ export const Status = z
       extensions: z
         .array(z.object({ name: Extension, version: z.string(), installed: z.boolean() }))
         .describe('those of interest that the database has; not installed: it could be'),
+      partitions: z
+        .array(
+          z.object({
+            bytes: z.int().describe('on disk'),
+            began_at: At.optional().describe('absent: it has what was stored before the tables were partitioned'),
+            ended_at: At.optional().describe('absent: it is stored in now'),
+            leaving: z.string().optional().describe('the setting of retention by which it is being dropped'),
+          }),
+        )
+        .optional()
+        .describe('of the large tables, the oldest first; absent where they are not partitioned'),
     }),
     counts: z.object({
       sessions: z.int(),
