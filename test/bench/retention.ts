@@ -11,10 +11,16 @@ import { deriveAll } from '../support/derive-all.ts';
 import { ingestBody, testIngest } from '../support/ingested-turns.ts';
 import { heading, ms, percentiles, perSecond, row } from './figures.ts';
 import { sizes, smallTurns, takeIn } from './intake.ts';
+import { benchPartitions } from './partitions.ts';
 
 const TURNS = 6_000; // in 200 sessions
 
-export async function benchRetention(): Promise<void> {
+export async function benchRetention(groups: readonly string[]): Promise<void> {
+  if (groups.length === 0 || groups.includes('rows')) await benchRows();
+  if (groups.length === 0 || groups.includes('partitions')) await benchPartitions();
+}
+
+async function benchRows(): Promise<void> {
   heading(`Retention: a month out of three, of ${TURNS} turns in 200 sessions, while turns come in`);
   row('', 'turns gone', 'turns/s', 'log', 'a turn: p50', 'p99', 'most');
   for (const kind of ['embedded', 'server'] as const) {
