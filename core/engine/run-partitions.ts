@@ -8,6 +8,7 @@ import type { Logger } from '../log.ts';
 import { classOf } from './derive/query-retry.ts';
 
 const LOOK_MS = 15_000;
+const MANY = 24; // statements are planned for each
 
 type Deps = {
   database: Pick<Database, 'execute'>;
@@ -23,7 +24,15 @@ type Deps = {
 export function runPartitions({ database, interval, log, signal }: Deps): void {
   const look = async () => {
     const changed = await database.execute('changePartition', { interval });
-    if (changed) log.info({ interval }, 'A new partition has begun');
+    if (changed) {
+      const { length: partitions } = await database.execute('partitions', {});
+      log.info({ interval, partitions }, 'A new partition has begun');
+      if (partitions > MANY)
+        log.warn(
+          { partitions },
+          'Many partitions slow every statement: drop some by retention, or have storage.partitioned be longer',
+        );
+    }
     if (await database.execute('analyzePartitioned', {})) log.debug('statistics of the partitioned tables were taken');
   };
   const loop = async () => {

@@ -11,6 +11,7 @@ const test = suite('a partitioned database');
 
 test('a filled one is partitioned at a start, reads as before, and is backed up and restored', async () => {
   const { dsn, drop } = await emptyServerDatabase(cluster);
+  const empty = await emptyServerDatabase(cluster);
   const folder = await emptyFolder();
   const other = await emptyFolder();
   const plain = { SVC_STORAGE_POSTGRES_DSN: dsn };
@@ -42,14 +43,17 @@ test('a filled one is partitioned at a start, reads as before, and is backed up 
 
     const file = join(folder, 'record.svc');
     assert.is((await svc(folder, ['backup', '-o', file], partitioned)).status, 0);
-    const restored = await svc(other, ['restore', file]);
-    assert.is(restored.status, 0, restored.err);
-    assert.match((await svc(other, ['verify'])).out, /: all as written\n$/);
+    for (const into of [{}, { ...partitioned, SVC_STORAGE_POSTGRES_DSN: empty.dsn }]) {
+      const restored = await svc(other, ['restore', file], into);
+      assert.is(restored.status, 0, restored.err);
+      assert.match((await svc(other, ['verify'], into)).out, /: all as written\n$/);
+    }
   } finally {
     await service.stop();
     await removeFolder(folder);
     await removeFolder(other);
     await drop();
+    await empty.drop();
   }
 });
 

@@ -54,7 +54,7 @@ export const LOCK_TIMEOUT = '55P03';
 
 /** Until the transaction ends nobody else reads or writes the partitioned tables. @throws {DatabaseError} LOCK_TIMEOUT */
 export async function lockTables(tx: Sql): Promise<void> {
-  await tx.rows(sql`select set_config('lock_timeout', '500ms', true)`); // all who come later wait behind this
+  await tx.rows(sql`select set_config('lock_timeout', '200ms', true)`); // all who come later wait behind this
   await stopWriters(tx);
   await tx.rows(
     sql.raw(`lock table ${PARTITIONED.map((table) => `svc.${table}`).join(', ')} in access exclusive mode`),
