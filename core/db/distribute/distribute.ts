@@ -54,12 +54,25 @@ const locked = <T>(sql: Sql, work: (tx: Sql) => Promise<T>): Promise<T> =>
     return work(tx);
   });
 
+/**
+ * A statement that writes rows of many sessions or slices runs on each shard, so that 32 shards, which Citus makes by itself, store half as
+ * many turns as four. Each worker has this many: where workers are added, shards can be split.
+ */
+const SHARDS_OF_A_WORKER = 2;
+
 async function distributeTable(tx: Sql, { name, column, with: colocated }: DistributedTable): Promise<boolean> {
   const [found] = await tx.rows(
     statement`select 1 as one from pg_catalog.pg_dist_partition where logicalrelid = ${name}::regclass`,
   );
   if (found) return false;
-  await tx.rows(statement`select create_distributed_table(${name}, ${column}, colocate_with => ${colocated})`);
+  const shards =
+    colocated === 'none'
+      ? statement`, shard_count => (
+          select greatest(1, count(*))::integer * ${SHARDS_OF_A_WORKER} from citus_get_active_worker_nodes())`
+      : statement``;
+  await tx.rows(
+    statement`select create_distributed_table(${name}, ${column}, colocate_with => ${colocated} ${shards})`,
+  );
   await tx.rows(statement`select truncate_local_data_after_distributing_table(${name}::regclass)`);
   return true;
 }
