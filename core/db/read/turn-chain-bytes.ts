@@ -33,17 +33,23 @@ export async function slicesUpTo(
   db: Sql,
   { ids, max_bytes }: { ids: string[]; max_bytes: number },
 ): Promise<SlicesPage> {
-  const rows = await db.rows<PackedSlice & { place: number; stored: number }>(sql`
-    select encode(w.slice_id, 'hex') as slice_id, w.codec, w.size_bytes, w.bytes, w.place, w.stored
-      from (select w.place, s.*, count(*) over () as stored,
-                   sum(octet_length(s.bytes)) over (order by w.place) - octet_length(s.bytes) as bytes_before
-              from unnest(${hexArray(ids)}::bytea[]) with ordinality as w (slice_id, place)
-              join svc.all_slices s on s.slice_id = w.slice_id) w
-     where w.bytes_before = 0 or w.bytes_before < ${max_bytes}::bigint
-     order by w.place`);
-  const slices = rows.map(
-    ({ slice_id, codec, size_bytes, bytes }): PackedSlice => ({ slice_id, codec, size_bytes, bytes }),
-  );
-  const last = rows.at(-1);
-  return { covered: last && rows.length < last.stored ? last.place : ids.length, slices };
+  const sizes = await db.rows<{ slice_id: string; bytes: number }>(sql`
+    select encode(slice_id, 'hex') as slice_id, octet_length(bytes) as bytes
+      from svc.slices where slice_id = any(${hexArray(ids)}::bytea[])`);
+  const sizeOf = new Map(sizes.map(({ slice_id, bytes }) => [slice_id, bytes]));
+  const page: string[] = [];
+  let bytes = 0;
+  const next = ids.findIndex((id) => {
+    const size = sizeOf.get(id);
+    if (size === undefined) return false;
+    if (page.length > 0 && bytes >= max_bytes) return true;
+    page.push(id);
+    bytes += size;
+    return false;
+  });
+  const slices = await db.rows<PackedSlice>(sql`
+    select encode(slice_id, 'hex') as slice_id, codec, size_bytes, bytes
+      from svc.slices where slice_id = any(${hexArray(page)}::bytea[])`);
+  const byId = new Map(slices.map((slice) => [slice.slice_id, slice]));
+  return { covered: next === -1 ? ids.length : next, slices: page.flatMap((id) => byId.get(id) ?? []) };
 }
