@@ -33,9 +33,9 @@ export async function closeCollection(db: Sql, { complete }: { complete: boolean
   await db.rows(sql`delete from svc.rewritten_sessions`);
 }
 
-/** Whether turns were removed whose slices were not collected yet. */
+/** Whether turns were removed whose slices were not collected yet: also where a process ended in the middle of a collection. */
 export async function collectionDue(db: Sql, _args: Record<string, never>): Promise<boolean> {
-  const [row] = await db.rows<{ due: boolean }>(sql`select slices_due as due from svc.installation`);
+  const [row] = await db.rows<{ due: boolean }>(sql`select slices_due or collecting as due from svc.installation`);
   return row?.due === true;
 }
 

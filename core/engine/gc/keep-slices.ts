@@ -24,8 +24,8 @@ export async function keepSlicesOf<T>(
   { partition_no, pause, signal }: Options,
   drop: (seen: number) => Promise<T>,
 ): Promise<T | null> {
+  const isDue = await execute('collectionDue', {});
   await execute('openCollection', {});
-  let complete = false;
   try {
     const timed = paced(pause);
     const keep = async (ids: readonly string[]) => {
@@ -68,11 +68,9 @@ export async function keepSlicesOf<T>(
     const up_to = await execute('settledTurn', {});
     await keepSince({ after: seen, up_to });
     if (signal.aborted) return null;
-    const dropped = await drop(up_to);
-    complete = true;
-    return dropped;
+    return await drop(up_to);
   } finally {
-    await execute('closeCollection', { complete });
+    await execute('closeCollection', { complete: !isDue }); // nothing was collected: it is due as before
   }
 }
 

@@ -62,9 +62,14 @@ async function drop(dropping: Dropping, partition: Partition, due: DueBefore, re
   await completeOpen(dropping);
 }
 
-/** Completes removals that were begun, here or by a sweep that was interrupted. */
+/**
+ * Completes removals that were begun, here or by a sweep that was interrupted. Where a partition could not be dropped yet, they wait for it:
+ * else its rows would be deleted one by one.
+ */
 export async function completeOpen(dropping: Dropping): Promise<void> {
   const { database, signal, add } = dropping;
+  const partitions = await database.execute('partitions', {});
+  if (partitions.some(({ leaving }) => leaving !== null)) return;
   for (let more = true; more && !signal.aborted; ) {
     const open = await database.execute('openRemovals', { limit: LISTED });
     if (open.length > 0) add(await completeRemovals(dropping, open));

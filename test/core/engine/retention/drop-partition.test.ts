@@ -161,6 +161,22 @@ test('every turn that is stored meanwhile is whole, and its session goes on', as
   assert.equal([Number(totals?.days), Number(totals?.cells)], [Number(totals?.nodes), Number(totals?.nodes)]);
 });
 
+test('a partition that cannot be dropped yet is not emptied row by row, and its sessions stay hidden', async () => {
+  const database = await opened(partitionedDatabase(dsn));
+  await storeMonths(database, () => changePartition(database, daysAgo(44)));
+  const collection = { work: 'gc' as const, token: crypto.randomUUID() };
+  await database.execute('leaseWork', { ...collection, ms: 60_000 });
+  await sweep(database, rules);
+  const [left] = await database.sql('select count(*)::integer as turns from svc.raw_turns where partition_no = 1');
+  assert.is(left?.turns, 3 + 2 + 24 + 1);
+  assert.equal(await listed(database), ['starred', 'long', 'forever', 'fresh', 'old2'].map(session).sort());
+  await assertVerified(database);
+  await database.execute('releaseWork', collection);
+  await sweep(database, rules);
+  assert.equal(await tablesOf(database, 'raw_turns'), ['raw_turns_kept', 'raw_turns_p2']);
+  await assertVerified(database);
+});
+
 test('the oldest partition goes for the size, never the one that is stored in', async () => {
   const database = await opened(partitionedDatabase(dsn));
   await storeMonths(database, () => changePartition(database, daysAgo(44)));
