@@ -1,4 +1,5 @@
 /** Sessions of a given age, and sweeps of retention over them. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { sessionId } from '../../core/call/identity.ts';
 import { builtIn } from '../../core/call/reader.ts';
@@ -95,4 +96,43 @@ export async function storeAged(database: TestDatabase, sessions: Record<string,
     }
   }
   await deriveAll(database);
+}
+
+/** Two writers store turns of now until the work is done; some go on in sessions that may be removed just then. */
+export async function storingMeanwhile<T>(
+  database: TestDatabase,
+  old: readonly string[],
+  work: () => Promise<T>,
+): Promise<{ written: number; result: T }> {
+  let writing = true;
+  const write = async (n: number) => {
+    const writer = await testIngest(database);
+    let turns = 0;
+    for (; writing && turns < 300; turns++) {
+      const name = (turns % 3 === 0 && old[turns % old.length]) || `new ${n} ${turns % 4}`;
+      const verdict = await writer.append(agedTurn(name, turns % 12, 0), null);
+      assert.is(verdict.kind, 'accepted', JSON.stringify(verdict));
+      await sleep(5);
+    }
+    return turns;
+  };
+  const writers = [write(0), write(1)];
+  await sleep(50);
+  const result = await work();
+  writing = false;
+  return { written: (await Promise.all(writers)).reduce((a, b) => a + b, 0), result };
+}
+
+/** The counts in the sessions' rows are those of their turns, and the totals those of the nodes. */
+export async function assertCounted({ sql }: TestDatabase): Promise<void> {
+  const counts = await sql(`
+    select s.session_id from svc.sessions s
+     where s.turn_count + s.moved_turns - s.purged_turns
+           <> (select count(*) from svc.effective_turns e where e.session_id = s.session_id)`);
+  assert.equal(counts, [], 'the counts of what is left are exact');
+  const [totals] = await sql(`
+    select (select coalesce(sum(turn_count), 0)::integer from svc.stat_days) as days,
+           (select coalesce(sum(turn_count), 0)::integer from svc.stat_cells) as cells,
+           (select count(*)::integer from svc.nodes) as nodes`);
+  assert.equal([totals?.days, totals?.cells], [totals?.nodes, totals?.nodes]);
 }

@@ -1,16 +1,17 @@
 /** Retention removes whole sessions, the oldest first, and leaves all that is counted, derived and proved of the others as it was. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import {
   type Age,
   agedTurn,
+  assertCounted,
   assertVerified,
   daysAgo,
   listed,
   session,
   stats,
   storeAged,
+  storingMeanwhile,
   sweep,
 } from '../../../support/aged-sessions.ts';
 import { databaseSuite } from '../../../support/databases.ts';
@@ -152,34 +153,16 @@ databaseSuite('retention', (test, database) => {
   test('every turn that is stored during a sweep is whole', async () => {
     const old = Array.from({ length: 25 }, (_, i) => [`old ${i}`, { turns: 3, days: 50 + i }]);
     await store(Object.fromEntries(old));
-    let writing = true;
-    const write = async (n: number) => {
-      const writer = await testIngest(database());
-      let turns = 0;
-      for (; writing && turns < 200; turns++) {
-        const name = turns % 3 === 0 ? `old ${turns % 25}` : `new ${n} ${turns % 4}`; // a removed one goes on as well
-        const verdict = await writer.append(agedTurn(name, turns % 12, 0), null);
-        assert.is(verdict.kind, 'accepted', JSON.stringify(verdict));
-        await sleep(5);
-      }
-      return turns;
-    };
-    const writers = [write(0), write(1)];
-    await sleep(50);
     let removed = 0;
-    for (let i = 0; i < 3; i++) removed += (await sweep(database(), { days: 30 }))?.raw_turns ?? 0;
-    writing = false;
-    const written = (await Promise.all(writers)).reduce((a, b) => a + b, 0);
+    const { written } = await storingMeanwhile(database(), Object.keys(Object.fromEntries(old)), async () => {
+      for (let i = 0; i < 3; i++) removed += (await sweep(database(), { days: 30 }))?.raw_turns ?? 0;
+    });
     await deriveAll(database());
     assert.is(await assertWhole(database()), 75 + written - removed);
     const verified = await assertVerified(database());
     assert.equal(verified, { turns: 75 + written - removed, purged: removed });
     assert.ok(removed > 30, `${removed} were removed`);
-    const counts = await database().sql(`
-      select s.session_id from svc.sessions s
-       where s.turn_count + s.moved_turns - s.purged_turns
-             <> (select count(*) from svc.effective_turns e where e.session_id = s.session_id)`);
-    assert.equal(counts, [], 'the counts of what is left are exact');
+    await assertCounted(database());
   });
 
   test('whatever goes, the totals are those of what is left', async () => {
