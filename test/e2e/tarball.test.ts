@@ -244,14 +244,18 @@ test('what was installed serves, shows its contract, and searches by meaning', a
   try {
     assert.is((await fetch(`${service.api}/swagger`)).status, 200);
     assert.is((await fetch(`${service.api}/v1/admin/seed/demo`, { method: 'POST' })).status, 200);
+    let last = '';
     await eventually(
       'five hits',
       async () => {
         const response = await fetch(`${service.api}/v1/cassettes/search/spans?query=time%20zone`);
-        return response.ok && ((await response.json()) as Json).count === 5;
+        last = await response.text();
+        return response.ok && (JSON.parse(last) as Json).count === 5;
       },
       90_000,
-    );
+    ).catch((error: Error) => {
+      throw new Error(`${error.message}; the last answer: ${last.slice(0, 500)}`);
+    });
     assert.is((await read<Json>(`${service.api}/v1/cassettes`)).problems.length, 0);
     const env = { PATH: process.env.PATH, HOME: join(folder, 'home'), NO_COLOR: '1' };
     const typed = async (...args: string[]) => {
