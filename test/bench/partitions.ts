@@ -68,9 +68,9 @@ async function measure(database: TestDatabase, [first, , all]: Totals[]): Promis
   const waits: number[] = [];
   const reading = (async () => {
     while (!done) {
-      const asked = performance.now();
+      const sentAt = performance.now();
       await database.execute('knownSlices', { ids: ['00'.repeat(32)] });
-      waits.push(performance.now() - asked);
+      waits.push(performance.now() - sentAt);
       await sleep(5);
     }
   })();

@@ -35,7 +35,7 @@ export const partition = (sql: Sql): Promise<boolean> =>
     return true;
   });
 
-export async function isPartitioned(sql: Sql): Promise<boolean> {
+async function isPartitioned(sql: Sql): Promise<boolean> {
   const [row] = await sql.rows(
     statement`select 1 as one from pg_class where oid = 'svc.raw_turns'::regclass and relkind = 'p'`,
   );

@@ -34,7 +34,4 @@ export async function storingTo(db: Sql): Promise<StoringTo> {
   return row ?? { purges: 0, partition_no: 0 };
 }
 
-export async function purgeCount(db: Sql): Promise<number> {
-  const [row] = await db.rows<{ purges: number }>(sql`select purges from svc.installation`);
-  return row?.purges ?? 0;
-}
+export const purgeCount = async (db: Sql): Promise<number> => (await storingTo(db)).purges;

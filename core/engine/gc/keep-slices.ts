@@ -2,10 +2,10 @@
 import { batches } from '../../db/batches.ts';
 import type { Database } from '../../db/database.ts';
 import type { SlicePage } from '../../db/gc/collect-slices.ts';
-import { markNodes, markTurns, paced, SLICE_BYTES } from './mark-references.ts';
+import { markNodes, markRewritten, markTurns, paced, SLICE_BYTES } from './mark-references.ts';
 import { openSliceFilter } from './slice-filter.ts';
 
-const PAGE = { slices: 2_000, turns: 200, rewritten: 100 };
+const PAGE = 2_000; // slices
 
 type Options = {
   partition_no: number;
@@ -29,26 +29,9 @@ export async function keepSlicesOf<T>(
   try {
     const timed = paced(pause);
     const keep = async (ids: readonly string[]) => {
-      for (const batch of batches(ids, PAGE.slices))
-        await timed(() => execute('keepSlices', { partition_no, ids: batch }));
+      for (const batch of batches(ids, PAGE)) await timed(() => execute('keepSlices', { partition_no, ids: batch }));
     };
-    /** What was written meanwhile. */
-    const keepSince = async ({ after, up_to }: { after: number; up_to: number }) => {
-      for (let from: number | null = after; from !== null && from < up_to && !signal.aborted; ) {
-        const place: number = from;
-        const page: SlicePage<number> = await timed(() =>
-          execute('slicesOfTurns', { after: place, up_to, limit: PAGE.turns, partition_no }),
-        );
-        await keep(idsOf(page.ids));
-        from = page.last;
-      }
-      await keep(idsOf((await timed(() => execute('slicesOfNodesByTurn', { after, up_to }))).ids));
-      for (let sessions = PAGE.rewritten; sessions === PAGE.rewritten; ) {
-        const page = await timed(() => execute('slicesOfRewritten', { limit: PAGE.rewritten }));
-        await keep(idsOf(page.ids));
-        ({ sessions } = page);
-      }
-    };
+    const kept = { add: (ids: Uint8Array) => keep(idsOf(ids)) };
     const { tables } = await execute('tableSizes', {});
     const bytes = tables.reduce((sum, { name, bytes }) => sum + (name.startsWith('svc.slices') ? bytes : 0), 0);
     const filter = openSliceFilter(bytes / SLICE_BYTES);
@@ -58,15 +41,17 @@ export async function keepSlicesOf<T>(
     for (let after: string | null = null, more = true; more && !signal.aborted; ) {
       const place: string | null = after;
       const page: SlicePage<string> = await timed(() =>
-        execute('slicePage', { after: place, limit: PAGE.slices, partition_no }),
+        execute('slicePage', { after: place, limit: PAGE, partition_no }),
       );
       const others = new Set(filter.others(page.ids));
       await keep(idsOf(page.ids).filter((id) => !others.has(id)));
       after = page.last;
       more = after !== null;
     }
-    const up_to = await execute('settledTurn', {});
-    await keepSince({ after: seen, up_to });
+    const up_to = await execute('settledTurn', {}); // what was written meanwhile is kept page by page
+    await markTurns(execute, kept, { after: seen, up_to, partition_no }, timed, signal);
+    await kept.add((await timed(() => execute('slicesOfNodesByTurn', { after: seen, up_to }))).ids);
+    await markRewritten(execute, kept, timed);
     if (signal.aborted) return null;
     return await drop(up_to);
   } finally {

@@ -1,12 +1,14 @@
-/** Reads what turns and nodes refer to into a filter, page by page, while writers go on. */
+/** Reads what turns and nodes refer to, page by page, while writers go on. */
 import type { Database } from '../../db/database.ts';
 import type { SlicePage } from '../../db/gc/collect-slices.ts';
-import type { SliceFilter } from './slice-filter.ts';
 
 const PAGE = { turns: 200, sessions: 200, rewritten: 100 };
 
 /** What a slice takes on disk with its index, at the least. */
 export const SLICE_BYTES = 256;
+
+/** What takes the ids: a filter, or whoever does something for each page. */
+type References = { add(ids: Uint8Array): void | Promise<void> };
 
 /** A partition that is left out; none: all are read. */
 type But = { partition_no?: number };
@@ -25,7 +27,7 @@ export const paced =
 
 export async function markTurns(
   execute: Database['execute'],
-  filter: SliceFilter,
+  references: References,
   { after, up_to, ...but }: { after: number; up_to: number } & But,
   timed: Timed,
   signal: AbortSignal,
@@ -35,14 +37,14 @@ export async function markTurns(
     const page: SlicePage<number> = await timed(() =>
       execute('slicesOfTurns', { after: place, up_to, limit: PAGE.turns, ...but }),
     );
-    filter.add(page.ids);
+    await references.add(page.ids);
     from = page.last;
   }
 }
 
 export async function markNodes(
   execute: Database['execute'],
-  filter: SliceFilter,
+  references: References,
   timed: Timed,
   signal: AbortSignal,
   but: But = {},
@@ -52,16 +54,16 @@ export async function markNodes(
     const page: SlicePage<string> = await timed(() =>
       execute('slicesOfNodesBySession', { after: place, limit: PAGE.sessions, ...but }),
     );
-    filter.add(page.ids);
+    await references.add(page.ids);
     after = page.last;
     more = after !== null;
   }
 }
 
-export async function markRewritten(execute: Database['execute'], filter: SliceFilter, timed: Timed): Promise<void> {
+export async function markRewritten(execute: Database['execute'], references: References, timed: Timed): Promise<void> {
   for (let sessions = PAGE.rewritten; sessions === PAGE.rewritten; ) {
     const page = await timed(() => execute('slicesOfRewritten', { limit: PAGE.rewritten }));
-    filter.add(page.ids);
+    await references.add(page.ids);
     ({ sessions } = page);
   }
 }

@@ -63,7 +63,8 @@ export async function dropPartition(dropping: Dropping, { partition_no }: Partit
   const isDropped = await exclusively(execute, 'gc', signal, (own) =>
     keepSlicesOf(execute, { partition_no, pause: dropping.pause, signal: own }, (seen) =>
       retry(() => execute('dropPartition', { partition_no, seen }), {
-        ...{ ...LOCK_RETRY, signal: AbortSignal.any([own, AbortSignal.timeout(LOCK_MS)]) },
+        ...LOCK_RETRY,
+        signal: AbortSignal.any([own, AbortSignal.timeout(LOCK_MS)]),
         isRetryable: (error) => error instanceof DatabaseError && error.sqlstate === LOCK_TIMEOUT,
       }),
     ),
