@@ -4,8 +4,7 @@
  * last of it under the lock that stops writers; and a writer that knew a deleted slice as stored sends it again. (core/db/store/purge-count.ts)
  */
 import type { Database } from '../../db/database.ts';
-import { markNodes, markRewritten, markTurns, paced, SLICE_BYTES } from './mark-references.ts';
-import { openSliceFilter } from './slice-filter.ts';
+import { markNodes, markRewritten, markTurns, openFilter, paced } from './mark-references.ts';
 
 const PAGE = 10_000; // slices
 const BATCH = 1_000; // slices that are deleted under the lock: some tens of milliseconds
@@ -29,8 +28,7 @@ export async function collectSlices(
   await committing(() => execute('openCollection', {}));
   try {
     const timed = paced(pause);
-    const { tables } = await execute('tableSizes', {});
-    const filter = openSliceFilter((tables.find(({ name }) => name === 'svc.slices')?.bytes ?? 0) / SLICE_BYTES);
+    const filter = await openFilter(execute);
     let seen = await committing(() => execute('settledTurn', {}));
     await markTurns(execute, filter, { after: 0, up_to: seen }, timed, signal);
     await markNodes(execute, filter, timed, signal);

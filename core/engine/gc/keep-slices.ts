@@ -2,8 +2,7 @@
 import { batches } from '../../db/batches.ts';
 import type { Database } from '../../db/database.ts';
 import type { SlicePage } from '../../db/gc/collect-slices.ts';
-import { markNodes, markRewritten, markTurns, paced, SLICE_BYTES } from './mark-references.ts';
-import { openSliceFilter } from './slice-filter.ts';
+import { markNodes, markRewritten, markTurns, openFilter, paced } from './mark-references.ts';
 
 const PAGE = 2_000; // slices
 
@@ -32,9 +31,7 @@ export async function keepSlicesOf<T>(
       for (const batch of batches(ids, PAGE)) await timed(() => execute('keepSlices', { partition_no, ids: batch }));
     };
     const kept = { add: (ids: Uint8Array) => keep(idsOf(ids)) };
-    const { tables } = await execute('tableSizes', {});
-    const bytes = tables.reduce((sum, { name, bytes }) => sum + (name.startsWith('svc.slices') ? bytes : 0), 0);
-    const filter = openSliceFilter(bytes / SLICE_BYTES);
+    const filter = await openFilter(execute);
     const seen = await execute('settledTurn', {});
     await markTurns(execute, filter, { after: 0, up_to: seen, partition_no }, timed, signal);
     await markNodes(execute, filter, timed, signal, { partition_no });

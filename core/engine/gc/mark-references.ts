@@ -1,11 +1,19 @@
 /** Reads what turns and nodes refer to, page by page, while writers go on. */
 import type { Database } from '../../db/database.ts';
 import type { SlicePage } from '../../db/gc/collect-slices.ts';
+import { openSliceFilter, type SliceFilter } from './slice-filter.ts';
 
 const PAGE = { turns: 200, sessions: 200, rewritten: 100 };
 
 /** What a slice takes on disk with its index, at the least. */
-export const SLICE_BYTES = 256;
+const SLICE_BYTES = 256;
+
+/** Large enough for all slices that are stored, in however many partitions. */
+export async function openFilter(execute: Database['execute']): Promise<SliceFilter> {
+  const { tables } = await execute('tableSizes', {});
+  const bytes = tables.reduce((sum, { name, bytes }) => sum + (/^svc\.slices(?:_|$)/.test(name) ? bytes : 0), 0);
+  return openSliceFilter(bytes / SLICE_BYTES);
+}
 
 /** What takes the ids: a filter, or whoever does something for each page. */
 type References = { add(ids: Uint8Array): void | Promise<void> };
