@@ -12,7 +12,7 @@ export const FOREIGN_SERVER = 'svc_coordinator';
 
 const TABLES = ['slices', 'span_links', 'spans', 'traces'];
 const VIEWS = [
-  ...['svc.all_spans', 'svc.all_traces', 'svc.all_slices', 'svc.fork_links'],
+  ...['svc.all_spans', 'svc.all_traces', 'svc.all_slices', 'svc.all_span_links', 'svc.fork_links'],
   ...['svc_v1.spans', 'svc_v1.span_turns', 'svc_v1.span_links'],
 ];
 

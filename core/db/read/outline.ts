@@ -226,7 +226,7 @@ async function linkRows(
     select ${arrays(plain('l', columns), columns)}
       from (select l.kind, null::uuid as from_session_id, l.from_trace_id, l.from_span_id,
                    null::uuid as to_session_id, l.to_trace_id, l.to_span_id
-              from svc.span_links l
+              from svc.all_span_links l
              where l.session_id = ${session_id}::uuid ${ofSpans}
              union all ${forks(sql`f.session_id`)}
              union all ${forks(sql`f.origin_session_id`)}

@@ -100,7 +100,7 @@ export async function linksOf(
       order by l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind
       limit ${limit + 1})`;
   const pages = [
-    ...linkConditions(of).map((condition) => page(sql`svc.span_links`, condition)),
+    ...linkConditions(of).map((condition) => page(sql`svc.all_span_links`, condition)),
     ...forkConditions(of).map((fork) => page(sql`svc.fork_links`, fork)),
   ];
   const rows = await db.rows<LinkColumns>(sql`
@@ -132,7 +132,7 @@ function forkConditions(of: SpanScope): SQL[] {
 }
 
 const sessionOf = ({ trace_id }: { trace_id: string }): SQL =>
-  sql`(select t.session_id from svc.traces t where t.trace_id = ${trace_id}::uuid limit 1)`;
+  sql`(select t.session_id from svc.all_traces t where t.trace_id = ${trace_id}::uuid limit 1)`;
 
 const beyondLink = ({ kind, from_trace_id, from_span_id, to_trace_id, to_span_id }: LinkKey): SQL => sql`
   and (l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind)
