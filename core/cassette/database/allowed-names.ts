@@ -19,13 +19,16 @@ export function refuseReach(root: unknown, own: string): void {
   }
 }
 
+/** Those that are found without their schema, of PostgreSQL and of Citus. */
+const SYSTEM_RELATIONS = /^(pg_|citus_|time_partitions$)/;
+
 const isTemporary = ({ node }: Seen) => node.relpersistence === 't';
 
 function refuseRelation({ catalogname, schemaname, relname }: Seen['node'], own: string): void {
   const name = String(relname);
   if (catalogname !== undefined) throw refused(`'${name}' names a database; leave that out`);
   if (schemaname === undefined) {
-    if (name.startsWith('pg_')) throw refused(`'${name}' is of the system, and not for cassettes`);
+    if (SYSTEM_RELATIONS.test(name)) throw refused(`'${name}' is of the system, and not for cassettes`);
   } else if (schemaname !== own && schemaname !== 'svc_v1') {
     throw refused(foreign(`${schemaname}.${name}`, String(schemaname), own));
   }
@@ -41,6 +44,15 @@ function foreign(name: string, schema: string, own: string): string {
 /** Functions that are allowed although they begin with `pg_`. */
 const HARMLESS_FUNCTIONS = /^pg_(typeof|column_size|size_pretty|size_bytes|collation_for)$/;
 
+/** Of a distributed database, in PostgreSQL's own schema: they run text on the workers, change tables, and show what there is. */
+const CITUS_FUNCTIONS = [
+  '(citus|master|worker|coord_combine|cluster_clock)_.*|run_command_on_.*|(start|stop)_metadata_.*',
+  '(alter|create|drop|dump|fix|isolate|lock|notify|rebalance|recover|remove|replicate|truncate|undistribute|update)_.*',
+  'get_(all|colocated|current_transaction|global|missing|nodeid|rebalance|shard|snapshot)_.*|(broadcast|fetch|read)_intermediate_.*',
+  '(assign|check)_distributed_.*|distributed_tables_.*|(authinfo|poolinfo)_valid|column_name_to_column|column_to_column_name',
+  'relation_is_a_known_shard|role_exists|shard_name|time_partition_range',
+];
+
 const HARMFUL_FUNCTIONS = new RegExp(
   [
     'pg_.*', // sleep, advisory locks, notices, files, other backends, definitions of what it does not own
@@ -53,6 +65,7 @@ const HARMFUL_FUNCTIONS = new RegExp(
     'has_.*_privilege|row_security_active|satisfies_hash_partition|amvalidate|postgresql_fdw_validator|txid_.*', // show other objects and roles
     'brin_(summarize|desummarize)_.*|gin_clean_pending_list',
     'inet_(client|server)_.*|binary_upgrade_.*|(fmgr|plpgsql)_.*|currtid2?',
+    ...CITUS_FUNCTIONS,
   ]
     .map((pattern) => `^(${pattern})$`)
     .join('|'),

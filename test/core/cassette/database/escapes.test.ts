@@ -91,6 +91,12 @@ const escapes: { name: string; text: string; says: RegExp }[] = [
     text: `select 1 from generate_series(1, 2) g order by (case when set_config('role', 'none', false) is null then g end)`,
     says: /calls set_config/,
   },
+  {
+    name: 'a worker of Citus',
+    text: `select run_command_on_workers('select 1')`,
+    says: /calls run_command_on_workers/,
+  },
+  { name: 'tables of Citus', text: 'select table_name from citus_tables', says: /of the system/ },
   { name: 'pg_settings', text: `update pg_settings set setting = 'none' where name = 'role'`, says: /of the system/ },
   { name: 'DO', text: `do $$ begin execute 'reset role'; end $$`, says: /DO is not for cassettes/ },
   {
