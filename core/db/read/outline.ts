@@ -3,6 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { Refusal } from '../../errors.ts';
 import { instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
+import { atOneMoment } from './at-one-moment.ts';
 import { notDeleted } from './not-deleted.ts';
 import {
   type LinkRows,
@@ -45,8 +46,7 @@ export const outline = (
   db: Sql,
   { session_id, after, order, rest, around, limit }: Request,
 ): Promise<OutlinePage | null> =>
-  db.transaction(async (tx) => {
-    await tx.script('set transaction isolation level repeatable read, read only');
+  atOneMoment(db, async (tx) => {
     const [session] = await tx.rows<{ base_at: string; rev: number; floor: number }>(sql`
       select ${instant(sql`s.started_at`)} as base_at, coalesce(v.rev, 1) as rev, coalesce(v.floor, 1) as floor
         from svc.sessions s

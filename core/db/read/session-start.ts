@@ -2,6 +2,7 @@
 import type { Payload } from '../../model/page.ts';
 import type { SessionRecord } from '../../model/session.ts';
 import type { Sql } from '../sql.ts';
+import { atOneMoment } from './at-one-moment.ts';
 import { readSession } from './read-session.ts';
 import { linksOf, sessionTraces, spansOf } from './session-traces.ts';
 
@@ -24,8 +25,7 @@ type SessionStart = {
  * reader reads: those of a longer session show what has been derived by then.
  */
 export const sessionStart = (db: Sql, { session_id, payload, limits }: StartRequest): Promise<SessionStart | null> =>
-  db.transaction(async (tx) => {
-    await tx.script('set transaction isolation level repeatable read, read only');
+  atOneMoment(db, async (tx) => {
     const session = await readSession(tx, { session_id });
     if (!session) return null;
     const of = { session_id };

@@ -2,6 +2,7 @@
 import type { Payload } from '../../model/page.ts';
 import type { Trace } from '../../model/trace.ts';
 import type { Sql } from '../sql.ts';
+import { atOneMoment } from './at-one-moment.ts';
 import { readTrace } from './read-trace.ts';
 import { linksOf, spansOf } from './session-traces.ts';
 
@@ -16,8 +17,7 @@ type TraceStart = {
 
 /** Null when there is no such trace, or its session is deleted. Later pages are queried one by one (see session-start.ts). */
 export const traceStart = (db: Sql, { trace_id, payload, limits }: StartRequest): Promise<TraceStart | null> =>
-  db.transaction(async (tx) => {
-    await tx.script('set transaction isolation level repeatable read, read only');
+  atOneMoment(db, async (tx) => {
     const trace = await readTrace(tx, { trace_id });
     if (!trace) return null;
     const of = { trace_id };
