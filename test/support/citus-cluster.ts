@@ -91,6 +91,22 @@ async function emptyTemplate(dsn: string): Promise<string> {
   return EMPTY;
 }
 
+/** Gives a login, which is no superuser, the database of `dsn` and what it needs of the cluster. */
+export async function giveToLogin(
+  dsn: string,
+  { login, password }: { login: string; password: string },
+): Promise<void> {
+  const name = new URL(dsn).pathname.slice(1);
+  await onNodes(dsn, `alter database ${name} owner to ${login}`);
+  await onNode(dsn, async (run) => {
+    await run('set citus.enable_ddl_propagation = off');
+    await run(`grant usage on foreign server ${FOREIGN_SERVER} to ${login}`);
+    await run(
+      `create user mapping for ${login} server ${FOREIGN_SERVER} options (user '${login}', password '${password}', password_required 'false')`,
+    );
+  });
+}
+
 type Rows = (text: string) => Promise<Record<string, unknown>[]>;
 
 /** Over one connection, so that a lock of the session is held until the end. */

@@ -77,7 +77,16 @@ async function distributeTable(tx: Sql, { name, column, with: colocated }: Distr
   return true;
 }
 
-type Prepared = { available: boolean; citus: boolean; fdw: boolean; mapped: boolean; database: string; role: string };
+type Prepared = {
+  available: boolean;
+  citus: boolean;
+  fdw: boolean;
+  server: boolean;
+  usable: boolean;
+  mapped: boolean;
+  database: string;
+  role: string;
+};
 
 /** @throws {OperatorError} status 2: the server has no Citus, or a superuser has to prepare the database, by statements that it names */
 export async function requireCitus(sql: Sql): Promise<void> {
@@ -85,23 +94,30 @@ export async function requireCitus(sql: Sql): Promise<void> {
     select exists (select 1 from pg_available_extensions where name = 'citus') as available,
            exists (select 1 from pg_extension where extname = 'citus') as citus,
            exists (select 1 from pg_extension where extname = 'postgres_fdw') as fdw,
+           s.oid is not null as server,
+           coalesce(has_server_privilege(s.oid, 'usage'), r.rolsuper) as usable,
            exists (select 1 from pg_user_mappings
                     where srvname = ${FOREIGN_SERVER} and usename in (current_user, 'public')) as mapped,
-           current_database() as database, current_user as role`);
+           current_database() as database, current_user as role
+      from pg_roles r
+      left join pg_foreign_server s on s.srvname = ${FOREIGN_SERVER}
+     where r.rolname = current_user`);
   if (!found?.available) throw refusal('its server does not have the extension Citus');
   const { database, role } = found;
-  const missing = [
-    ...(found.citus
-      ? []
-      : ['create extension citus; -- then citus_set_coordinator_host, and citus_add_node of each worker']),
-    ...(found.fdw ? [] : ['create extension postgres_fdw;']),
-    ...(found.mapped
-      ? []
-      : [
-          `create server ${FOREIGN_SERVER} foreign data wrapper postgres_fdw options (host 'localhost', port '5432', dbname '${database}');`,
-          `create user mapping for "${role}" server ${FOREIGN_SERVER} options (user '${role}', password '…');`,
-        ]),
+  const needs: [boolean, string][] = [
+    [found.citus, 'create extension citus; -- then citus_set_coordinator_host, and citus_add_node of each worker'],
+    [found.fdw, 'create extension postgres_fdw;'],
+    [
+      found.server,
+      `create server ${FOREIGN_SERVER} foreign data wrapper postgres_fdw options (host 'localhost', port '5432', dbname '${database}');`,
+    ],
+    [found.usable, `grant usage on foreign server ${FOREIGN_SERVER} to "${role}";`],
+    [
+      found.mapped,
+      `create user mapping for "${role}" server ${FOREIGN_SERVER} options (user '${role}', password '…');`,
+    ],
   ];
+  const missing = needs.filter(([isThere]) => !isThere).map(([, line]) => line);
   if (missing.length > 0)
     throw refusal(`a superuser has to run in it:\n${missing.map((line) => `  ${line}`).join('\n')}`);
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import * as assert from 'uvu/assert';
 import { openPool } from '../../../core/db/client/server.ts';
+import { giveToLogin, isCitus } from '../citus-cluster.ts';
 import { eventually } from '../serve.ts';
 import { type Relay, startRelay } from '../tcp-relay.ts';
 import { type Fleet, isReady, type Member } from './fleet.ts';
@@ -24,12 +25,14 @@ export async function faultyDatabase(dsn: string): Promise<FaultyDatabase> {
   const run = (text: string) => pool.sqlFor(60_000).rows(sql.raw(text));
   const name = new URL(dsn).pathname.slice(1);
   const login = `svc_test_${randomUUID().slice(0, 8)}`;
-  await run(`create role ${login} login password 'planted-password'`);
-  await run(`alter database ${name} owner to ${login}`);
+  const password = 'planted-password';
+  await run(`create role ${login} login password '${password}'`);
+  if (isCitus(process.env.SVC_TEST_DSN ?? '')) await giveToLogin(dsn, { login, password });
+  else await run(`alter database ${name} owner to ${login}`);
   const relay = await startRelay(dsn);
   const own = new URL(relay.through(dsn));
   own.username = login;
-  own.password = 'planted-password';
+  own.password = password;
   const terminate = async () => {
     await run(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${login}'`);
   };
@@ -42,7 +45,7 @@ export async function faultyDatabase(dsn: string): Promise<FaultyDatabase> {
     close: async () => {
       await relay.cut().catch(() => {});
       await terminate();
-      await run(`reassign owned by ${login} to current_user`);
+      await run(`reassign owned by ${login} to "${new URL(dsn).username}"`); // Citus does not survive `current_user`
       await run(`drop owned by ${login}`);
       await run(`drop role ${login}`);
       await pool.close();
