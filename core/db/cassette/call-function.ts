@@ -14,17 +14,27 @@ export type Shape = 'object' | 'array' | 'count';
 
 const TEXT_BYTES = 64 * 1024;
 
+type CallOptions = {
+  schema: string;
+  role: string;
+  /** Schemas in which its statements find what they do not qualify. */
+  path: readonly string[];
+  /** Others that hold while it runs, as `name = value`. */
+  settings: readonly string[];
+};
+
 /**
  * The statement is run by `for … in execute` (a cursor takes one statement that returns rows) or `execute` (which refuses COMMIT).
  * The check of `current_user` guards against `alter function … security invoker`: a function's owner may do that, but cannot change
  * its body without rights on the schema.
  */
-const text = ({ schema, role, path }: { schema: string; role: string; path: readonly string[] }) => `
+const text = ({ schema, role, path, settings }: CallOptions) => `
 create or replace function ${CALLS}."${schema}"(statement text, shape text, most_bytes bigint) returns setof text
 language plpgsql volatile security definer
 set search_path = ${[...path.map((each) => `"${each}"`), 'pg_temp'].join(', ')}
 set standard_conforming_strings = on
 set backslash_quote = safe_encoding
+${settings.map((each) => `set ${each}`).join('\n')}
 as $svc$
 declare
   found record;
@@ -67,14 +77,11 @@ begin
   end if;
 end $svc$`;
 
-/** @param path schemas in which its statements find what they do not qualify */
-export async function makeCall(
-  tx: Sql,
-  { schema, role, path }: { schema: string; role: string; path: readonly string[] },
-): Promise<void> {
+export async function makeCall(tx: Sql, options: CallOptions): Promise<void> {
+  const { schema, role } = options;
   const call = sql`${sql.identifier(CALLS)}.${sql.identifier(schema)}(text, text, bigint)`;
   const [owner, calls] = [sql.identifier(role), sql.identifier(CALLS)];
-  await tx.rows(sql.raw(text({ schema, role, path })));
+  await tx.rows(sql.raw(text(options)));
   await tx.rows(sql`revoke all on function ${call} from public`);
   await tx.rows(sql`grant usage, create on schema ${calls} to ${owner}`); // the new owner of a function needs the right to create it
   await tx.rows(sql`alter function ${call} owner to ${owner}`);

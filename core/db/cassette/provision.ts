@@ -12,7 +12,7 @@ export type ProvisionRequest = { name: string; views: readonly string[]; extensi
 const LOCK = sql`select pg_advisory_xact_lock(8201447304118393)`;
 
 /** All of a cassette is on the coordinator of a Citus cluster, and its workers need not know of it. (distribute/remote-views.ts) */
-const ON_THIS_SERVER = sql`citus.enable_ddl_propagation = off`;
+const ON_THIS_SERVER = 'citus.enable_ddl_propagation = off';
 
 async function hasCitus(tx: Sql): Promise<boolean> {
   if (tx.kind === 'embedded') return false;
@@ -28,7 +28,8 @@ export async function provisionCassette(db: Sql, { name, views, extensions }: Pr
   if (unknown !== undefined) throw new GrantsUnavailable(`Cannot offer the extension '${unknown}': only vector is`, '');
   await db.transaction(async (tx) => {
     await tx.rows(LOCK);
-    if (await hasCitus(tx)) await tx.rows(sql`set local ${ON_THIS_SERVER}`);
+    const settings = (await hasCitus(tx)) ? [ON_THIS_SERVER] : [];
+    for (const each of settings) await tx.rows(sql.raw(`set local ${each}`));
     const [schema, role] = [schemaOf(name), await roleOf(tx, name)];
     const target: Target = { tx, schema, role: identifier(role), roleName: role };
     await makeRole(target, name);
@@ -36,8 +37,8 @@ export async function provisionCassette(db: Sql, { name, views, extensions }: Pr
     const vector = extensions.includes('vector') ? await makeVector(target) : undefined;
     await grantReading(target, views, vector);
     const path = vector === undefined ? [schema] : [schema, vector];
-    await makeCall(tx, { schema, role, path });
-    if (tx.kind === 'server') await setDefaults(target, path);
+    await makeCall(tx, { schema, role, path, settings });
+    if (tx.kind === 'server') await setDefaults(target, path, settings);
     else await revokeFromPublic(tx);
   });
 }
@@ -133,13 +134,13 @@ async function grantReading(
 }
 
 /** Defaults for other logins as the role, such as an author's with psql. */
-async function setDefaults({ tx, role }: Target, path: readonly string[]): Promise<void> {
+async function setDefaults({ tx, role }: Target, path: readonly string[], settings: readonly string[]): Promise<void> {
   const [row] = await tx.rows<{ name: string }>(sql`select current_database() as name`);
   const database = identifier(row?.name ?? '');
   const schemas = sql.join(path.map(identifier), sql`, `);
   await tx.rows(sql`alter role ${role} in database ${database} set search_path = ${schemas}`);
   await tx.rows(sql`alter role ${role} in database ${database} set statement_timeout = '30s'`);
-  if (await hasCitus(tx)) await tx.rows(sql`alter role ${role} in database ${database} set ${ON_THIS_SERVER}`);
+  for (const each of settings) await tx.rows(sql`alter role ${role} in database ${database} set ${sql.raw(each)}`);
   await tx
     .transaction((inner) => inner.rows(sql`grant connect on database ${database} to ${role}`))
     .catch(ignoreForbidden); // refused where the service does not own the database: PUBLIC may connect anyway, unless its owner has revoked that
