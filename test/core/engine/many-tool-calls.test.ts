@@ -146,7 +146,7 @@ databaseSuite('many tool calls', (test, database) => {
       assert.equal(await spansByKind(database(), session_id), { agent: 1, llm: 1, tool: 2_000 });
       const [counted] = await database().sql(
         `select s.tool_calls_omitted, t.tool_calls, jsonb_array_length(s.output) as blocks, n.tool_calls as in_node
-           from svc.all_spans s join svc.all_traces t using (trace_id)
+           from svc.all_spans s join svc.all_traces t using (session_id, trace_id)
            join svc.nodes n on n.session_id = s.session_id and n.role = 'assistant'
           where s.kind = 'llm'`,
       );

@@ -148,7 +148,7 @@ databaseSuite('derive worker', (test, database) => {
     );
     const [sums] = await database().sql(`
       select sum(cost_usd) = (select cost_usd from svc.session_rollups) as same, max(seq) filter (where kind = 'llm') as seq
-        from svc.spans`);
+        from svc.all_spans`);
     assert.is(sums?.same, true);
   });
 

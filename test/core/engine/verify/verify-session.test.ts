@@ -121,7 +121,7 @@ databaseSuite('verifySession', (test, database) => {
         where codec = 1 and exists (select from svc.nodes n where n.slice_id = s.slice_id and n.position = 6)`,
     );
     const [plain] = await database().sql(
-      `select encode(slice_id, 'hex') as id from svc.slices s
+      `select encode(slice_id, 'hex') as id from svc.all_slices s
         where codec = 0 and exists (select from svc.nodes n where n.slice_id = s.slice_id and n.position = 2)`,
     );
     const late = await turn(TURNS);
