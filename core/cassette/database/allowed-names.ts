@@ -19,10 +19,10 @@ export function refuseReach(root: unknown, own: string): void {
   }
 }
 
+const isTemporary = ({ node }: Seen) => node.relpersistence === 't';
+
 /** Those that are found without their schema, of PostgreSQL and of Citus. */
 const SYSTEM_RELATIONS = /^(pg_|citus_|time_partitions$)/;
-
-const isTemporary = ({ node }: Seen) => node.relpersistence === 't';
 
 function refuseRelation({ catalogname, schemaname, relname }: Seen['node'], own: string): void {
   const name = String(relname);
