@@ -2,11 +2,12 @@
  * A database whose large tables are distributed (storage.distributed): a filled one is distributed at a start and shows what it showed before,
  * byte by byte, to readers and to cassettes. Needs SVC_TEST_CITUS_DSN. (core/db/distribute/README.md)
  */
+import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openPool } from '../../core/db/client/server.ts';
-import { DISTRIBUTED } from '../../core/db/distribute/distribute.ts';
+import { DISTRIBUTED, requireCitus } from '../../core/db/distribute/distribute.ts';
 import { emptyServerDatabase } from '../support/databases.ts';
 import { emptyFolder, eventually, removeFolder, type Service, startService, svc } from '../support/serve.ts';
 
@@ -86,6 +87,31 @@ test('readers, cassettes, verify and sizes say the same, and the coordinator hol
     await service?.stop();
     await pool.close();
     await removeFolder(folder);
+    await drop();
+  }
+});
+
+test('a login that is no superuser is refused with the statements that it lacks', async () => {
+  const { dsn, drop } = await emptyServerDatabase(cluster);
+  const login = `svc_test_${randomUUID().slice(0, 8)}`;
+  const url = new URL(dsn);
+  Object.assign(url, { username: login, password: 'planted-password' });
+  const [admin, pool] = [dsn, url.href].map((each) => openPool({ dsn: each, pooled: false, size: 1 }));
+  assert.ok(admin && pool);
+  const run = (text: string) => admin.sqlFor(60_000).rows(sql.raw(text));
+  try {
+    await run(`create role ${login} login password 'planted-password'`);
+    const refusal = await requireCitus(pool.sqlFor(60_000)).catch((error: Error) => error);
+    assert.is(
+      refusal?.message,
+      `Cannot distribute the database (storage.distributed = "citus"): a superuser has to run in it:
+  grant usage on foreign server svc_coordinator to "${login}";
+  create user mapping for "${login}" server svc_coordinator options (user '${login}', password '…');`,
+    );
+  } finally {
+    await pool.close();
+    await run(`drop role ${login}`);
+    await admin.close();
     await drop();
   }
 });
