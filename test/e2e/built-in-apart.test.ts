@@ -13,7 +13,7 @@ import { emptyServerDatabase } from '../support/databases.ts';
 import { startEmbedder } from '../support/embedding-server.ts';
 import { folderWithDatabase } from '../support/folder-with-database.ts';
 import type { Json } from '../support/read-api.ts';
-import { type LlmAsked, recordsIn, startScriptedLlm } from '../support/scripted-llm.ts';
+import { claimOfEachRecord, startScriptedLlm } from '../support/scripted-llm.ts';
 import { emptyFolder, eventually, read, type Service, startService } from '../support/serve.ts';
 
 const TOKEN = 'of-the-operator';
@@ -46,15 +46,6 @@ type Stand = {
   llm: Awaited<ReturnType<typeof startScriptedLlm>>;
 };
 
-/** A skill of one claim for each record that is shown. */
-function claimsOf(asked: LlmAsked): string {
-  const claims = recordsIn(asked).map(({ span, text }) => {
-    const quote = text.split('\n')[0]?.slice(0, 60) ?? '';
-    return { text: `It is told that ${quote}`, sources: [{ span, quote }] };
-  });
-  return JSON.stringify({ name: 'What was learnt', sections: [{ heading: 'Learnt', claims }] });
-}
-
 const today = () => new Date().toISOString().slice(0, 10);
 
 function inProcesses(name: string, open: () => Promise<{ dsn: string; drop(): Promise<unknown> }>): void {
@@ -65,7 +56,7 @@ function inProcesses(name: string, open: () => Promise<{ dsn: string; drop(): Pr
     undo.unshift(drop);
     const embedder = await startEmbedder();
     undo.unshift(embedder.close);
-    const llm = await startScriptedLlm(claimsOf);
+    const llm = await startScriptedLlm(claimOfEachRecord);
     undo.unshift(llm.close);
     const folder = await made(dsn === '');
     const cassettes = Object.entries(GRANTS).map(([name, grants]) => ({

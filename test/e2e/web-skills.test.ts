@@ -1,7 +1,7 @@
 /** A skill that a model drew from recorded sessions, in a real browser: each of its claims leads to the step that says so. */
 import * as assert from 'uvu/assert';
 import type { SessionPage } from '../../core/model/session.ts';
-import { type LlmAsked, recordsIn, startScriptedLlm } from '../support/scripted-llm.ts';
+import { claimOfEachRecord, startScriptedLlm } from '../support/scripted-llm.ts';
 import { eventually, read } from '../support/serve.ts';
 import { inBrowser } from '../support/web.ts';
 
@@ -54,7 +54,7 @@ inBrowser(
   },
   {
     beside: async () => {
-      const llm = await startScriptedLlm(claimsOf);
+      const llm = await startScriptedLlm(claimOfEachRecord);
       return {
         env: {
           SVC_CASSETTES_BUILT_IN: 'true',
@@ -66,12 +66,3 @@ inBrowser(
     },
   },
 );
-
-/** A model that learns a sentence of each record that it is shown. */
-function claimsOf(asked: LlmAsked): string {
-  const claims = recordsIn(asked).map(({ span, text }) => {
-    const quote = text.split('\n')[0]?.slice(0, 60) ?? '';
-    return { text: `It is told that ${quote}`, sources: [{ span, quote }] };
-  });
-  return JSON.stringify({ name: 'What was learnt', sections: [{ heading: 'Learnt', claims }] });
-}

@@ -24,7 +24,7 @@ const QUICK_START = ['--liftoff-only'];
 /** Whole services that run beside one another too: seen to hold on a loaded machine. Of the others one runs at a time, beside a unit test. */
 const BESIDE_SERVICES = endToEnd(`
   agents-with-transcripts attribution-repair built-in built-in-apart built-package captures cassette-journey cassette-target
-  every-route fuzz-checker purge raw-turn-bodies readme-cassettes recordings serve-ingest serve-metrics tarball twenty-conversations
+  fuzz-checker promised-routes purge raw-turn-bodies readme-cassettes recordings serve-ingest serve-metrics tarball twenty-conversations
 `);
 
 /** Whole services whose time, frames or memory is measured: nothing runs beside them. */

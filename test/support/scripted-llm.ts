@@ -55,3 +55,12 @@ export function recordsIn({ messages }: LlmAsked): Shown[] {
   const record = new RegExp(`<record-${fence} span="([^"]+)" by="([^"]+)">\\n([\\s\\S]*?)\\n</record-${fence}>`, 'g');
   return [...text.matchAll(record)].map(([, span = '', by = '', body = '']) => ({ span, by, text: body }));
 }
+
+/** The answer of a model that learns a sentence of each record that it is shown. */
+export function claimOfEachRecord(asked: LlmAsked): string {
+  const claims = recordsIn(asked).map(({ span, text }) => {
+    const quote = text.split('\n')[0]?.slice(0, 60) ?? '';
+    return { text: `It is said that ${quote}`, sources: [{ span, quote }] };
+  });
+  return JSON.stringify({ name: 'What was learnt', sections: [{ heading: 'Learnt', claims }] });
+}

@@ -1,8 +1,8 @@
-/** A walk over one service: each route of its contract answers with each status that it documents, and with what a client relies on. */
+/** A walk over one service: the routes that clients of any version rely on answer with the statuses that a client can bring about. */
 import * as assert from 'uvu/assert';
 import { startEmbedder } from '../support/embedding-server.ts';
 import { plainTurn } from '../support/post-turns.ts';
-import { type LlmAsked, recordsIn, startScriptedLlm } from '../support/scripted-llm.ts';
+import { claimOfEachRecord, startScriptedLlm } from '../support/scripted-llm.ts';
 import { eventually, read, type Service } from '../support/serve.ts';
 import { record, SESSION } from '../support/transcript-uploads.ts';
 import { onEachDatabase } from '../support/whole-service.ts';
@@ -49,7 +49,7 @@ const firstSession = async ({ api }: Service): Promise<string> =>
   ).id;
 
 onEachDatabase(
-  'every route',
+  'promised routes',
   (test) => {
     test('operators: what was admitted, the demo, a derivation', async ({ service: { api, internal } }) => {
       await answers(api, [
@@ -225,7 +225,7 @@ onEachDatabase(
     test.run();
   },
   async () => {
-    const [embedder, llm] = [await startEmbedder(), await startScriptedLlm(claimsOf)];
+    const [embedder, llm] = [await startEmbedder(), await startScriptedLlm(claimOfEachRecord)];
     return {
       env: {
         SVC_CASSETTES_BUILT_IN: 'true',
@@ -244,12 +244,3 @@ onEachDatabase(
     };
   },
 );
-
-/** A model that learns a sentence of each record that it is shown. */
-function claimsOf(asked: LlmAsked): string {
-  const claims = recordsIn(asked).map(({ span, text }) => {
-    const quote = text.split('\n')[0]?.slice(0, 60) ?? '';
-    return { text: `It is said that ${quote}`, sources: [{ span, quote }] };
-  });
-  return JSON.stringify({ name: 'What was learnt', sections: [{ heading: 'Learnt', claims }] });
-}
