@@ -63,8 +63,14 @@ const owned = (slice_id: string, { byteLength }: Uint8Array, { codec, bytes }: P
   bytes: new Uint8Array(bytes),
 });
 
-export const unpackSlice = ({ codec, bytes }: Pick<PackedSlice, 'codec' | 'bytes'>): Uint8Array =>
-  codec === 1 ? brotliDecompressSync(bytes) : bytes;
+/**
+ * A slice's bytes, in memory of their own: zlib cuts a short result from a buffer of 16 KB, and a database's client from one of 8, which
+ * stays as long as the slice is cached.
+ */
+export const unpackSlice = ({ codec, bytes }: Pick<PackedSlice, 'codec' | 'bytes'>): Uint8Array => {
+  const unpacked = codec === 1 ? brotliDecompressSync(bytes) : bytes;
+  return unpacked.byteLength === unpacked.buffer.byteLength ? unpacked : new Uint8Array(unpacked);
+};
 
 /** gzip or zstd by their first bytes: responses often come so. */
 const isCompressed = (bytes: Uint8Array) =>
