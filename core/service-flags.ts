@@ -6,8 +6,15 @@
 /** `gc`, in every thread: what large values leave behind is collected early. Without it the service works, and takes more memory. */
 const COLLECTOR = '--expose-gc';
 
+/**
+ * V8 collects when a thread's heap has grown by this many percent of what was live at the last collection. By itself it lets a busy thread's
+ * heap grow to four times of that: deriving a transcript of 80 MB, of which 160 MB are live at a time, took 1,100 MiB, and takes 740 with this.
+ * (50: 590 MiB, for a twentieth of the time.)
+ */
+const GROWTH = '--heap-growing-percent=100';
+
 /** For a process with the engine, the APIs or the embedded database. */
-export const SERVICE_FLAGS: readonly string[] = [COLLECTOR];
+export const SERVICE_FLAGS: readonly string[] = [COLLECTOR, GROWTH];
 
 /** For a process that only passes calls: its young generation stays at 8 MB. It would grow to 32, or 64 on Node 24, without a benefit for a proxy. */
 export const PROXY_FLAGS: readonly string[] = [COLLECTOR, '--max-semi-space-size=4']; // in MB; there are two such spaces

@@ -43,4 +43,28 @@ test('the young generation of a proxy stays small', async () => {
   assert.ok(young > 0 && young <= 8 * MB, `${young} bytes`);
 });
 
+/** The most that the old generation grows to, as a multiple of what is live, in a worker thread that replaces all of it many times. */
+const GROWTH = `
+  import { Worker } from 'node:worker_threads';
+  const code = \`
+    const { getHeapSpaceStatistics } = require('node:v8');
+    const old = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space').space_used_size;
+    const alive = Array.from({ length: 600_000 }, (_, n) => ({ n, text: 'one ' + n }));
+    gc();
+    const live = old();
+    let most = 0;
+    for (let n = 0; n < 9_000_000; n++) {
+      alive[(n * 7_919) % alive.length] = { n, text: 'one ' + n };
+      if (n % 50_000 === 0) most = Math.max(most, old());
+    }
+    require('node:worker_threads').parentPort.postMessage(most / live)\`;
+  new Worker(code, { eval: true, execArgv: [] }).on('message', (growth) => console.log(growth));`;
+
+test('the heap of a busy thread stays nearer to what is live', async () => {
+  const unbounded = Number(await logged(['--expose-gc'], GROWTH));
+  assert.ok(unbounded > 1, `${unbounded} times without the flag`);
+  const growth = Number(await logged(SERVICE_FLAGS, GROWTH)); // on Node 20 to 26 half as much
+  assert.ok(growth > 1 && growth < 0.75 * unbounded, `${growth} times, and ${unbounded} without the flag`);
+});
+
 test.run();
