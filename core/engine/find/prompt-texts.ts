@@ -15,13 +15,13 @@ export type PromptText = { block: number; offset: number; text: string };
 
 /** Reads calls of one session in any order. A call of which bytes are missing has no texts. */
 export function openPromptTexts(execute: Database['execute']): (call: PromptCall) => Promise<PromptText[]> {
-  const slices = openCheckedSlices({ execute });
   const stored = storedPieces(execute);
   const seenSlices = new Set<string>();
   const seenBlocks = new Set<string>();
 
   /** The pieces of the request that no call before it had. */
   const freshPieces = async ({ request_pages, request_page_depth }: PromptCall): Promise<Uint8Array[]> => {
+    const slices = openCheckedSlices({ execute }); // of this call alone: what it has read is not read again
     let fresh = idsIn(request_pages).filter((id) => !seenSlices.has(id));
     const listed: string[] = [];
     for (let level = request_page_depth; level > 0; level -= 1) {
