@@ -36,8 +36,8 @@ export type Following = {
 const POLL_MS = 2_000;
 /** After an event: a harness writes several records one after the other. */
 const DEBOUNCE_MS = 300;
-/** A file is sent whole each time: one that takes long to send waits so many times as long until the next time. */
-const PAUSE_FACTOR = 10;
+/** A file is sent whole each time, and read whole by the service: one that takes long to send waits so many times as long until the next time. */
+const PAUSE_FACTOR = 20;
 const SHORTEST_PAUSE_MS = 1_500;
 const MOST_WATCHED = 32;
 const STOP_MS = 5_000;
