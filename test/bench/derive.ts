@@ -16,6 +16,7 @@ import { emptyFolder, removeFolder, startService } from '../support/serve.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { type AgentCall, agent } from './agent-calls.ts';
 import { benchBacklog } from './derive-backlog.ts';
+import { benchFlood } from './derive-flood.ts';
 import { heading, ms, percentiles, row } from './figures.ts';
 
 const EARLY = 100;
@@ -30,6 +31,7 @@ const LOOK_MS = 50; // each look takes its part of the machine
 export async function benchDerive(groups: readonly string[]): Promise<void> {
   if (groups.length === 0 || groups.includes('backlog')) await benchBacklog();
   if (groups.length === 0 || groups.includes('turns')) await benchTurns();
+  if (groups.length === 0 || groups.includes('flood')) await benchFlood();
 }
 
 async function benchTurns(): Promise<void> {

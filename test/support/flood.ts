@@ -5,12 +5,14 @@ import { sessionId } from '../../core/call/identity.ts';
 import type { Status } from '../../core/model/status.ts';
 import { emptyServerDatabase } from './databases.ts';
 import { folderWithDatabase } from './folder-with-database.ts';
+import { memoryOf } from './process-memory.ts';
 import { emptyFolder, eventually, read, removeFolder, startService } from './serve.ts';
 import { startUpstream } from './upstream.ts';
 
 const AT_ONCE = 16;
 const READ = ['/v1/coverage', '/v1/sessions?limit=20', '/v1/stats'];
 const READ_EVERY_MS = 100;
+const MEMORY_EVERY_MS = 500;
 
 export type Flood = {
   intakeMs: number; // from the first call until all are stored
@@ -18,7 +20,11 @@ export type Flood = {
   freshMs: number; // from the end of a call made when all are stored until it can be read
   slowestReadMs: number;
   reads: number;
+  memory: FloodMemory;
 };
+
+/** Of all processes of the service, in MiB: before the first call, the most while it lasted, and at the end. */
+export type FloodMemory = { idle: number; peak: number; settled: number };
 
 /** Time bounds are four times the bars. */
 export async function keepsPace(kind: 'embedded' | 'server', conversations: number): Promise<void> {
@@ -29,8 +35,15 @@ export async function keepsPace(kind: 'embedded' | 'server', conversations: numb
   assert.ok(reads >= 6);
 }
 
-/** @throws {AssertionError} a reader got something else than 200, or a call was lost */
-export async function flood(kind: 'embedded' | 'server', conversations: number): Promise<Flood> {
+/**
+ * @param settleMs how long the service is left alone before its memory is read at the end @param program as of `startService`
+ * @throws {AssertionError} a reader got something else than 200, or a call was lost
+ */
+export async function flood(
+  kind: 'embedded' | 'server',
+  conversations: number,
+  { settleMs = 0, program }: { settleMs?: number; program?: readonly string[] } = {},
+): Promise<Flood> {
   const own = kind === 'server' ? await emptyServerDatabase(process.env.SVC_TEST_DSN ?? '') : null;
   const folder = await (own ? emptyFolder() : folderWithDatabase());
   const body = JSON.stringify({
@@ -38,10 +51,9 @@ export async function flood(kind: 'embedded' | 'server', conversations: number):
     ...{ content: [{ type: 'text', text: 'Yes.' }], usage: { input_tokens: 9, output_tokens: 2 } },
   });
   const upstream = await startUpstream(() => ({ rawHeaders: ['content-type', 'application/json'], body }));
-  const service = await startService(folder, {
-    ...{ SVC_PROXY_UPSTREAMS_ANTHROPIC: upstream.url, SVC_LOG_LEVEL: 'error' },
-    ...(own && { SVC_STORAGE_POSTGRES_DSN: own.dsn }),
-  });
+  const env = { SVC_PROXY_UPSTREAMS_ANTHROPIC: upstream.url, SVC_LOG_LEVEL: 'error' };
+  const service = await startService(folder, { ...env, ...(own && { SVC_STORAGE_POSTGRES_DSN: own.dsn }) }, program);
+  const memory = watchMemory(service.pid);
   const { api, proxy } = service;
   const call = async (session: string) => {
     const answer = await fetch(`${proxy}/anthropic/v1/messages`, {
@@ -84,14 +96,32 @@ export async function flood(kind: 'embedded' | 'server', conversations: number):
     const derivedMs = performance.now() - began;
     assert.is(await stored(), conversations + 1);
     assert.is((await behind()).parked, 0);
-    return { intakeMs, derivedMs, freshMs, ...(await reading.stop()) };
+    const reads = await reading.stop();
+    await sleep(settleMs);
+    return { intakeMs, derivedMs, freshMs, ...reads, memory: memory.stop() };
   } finally {
+    memory.stop();
     await reading.stop();
     await service.stop();
     await upstream.close();
     await removeFolder(folder);
     await own?.drop();
   }
+}
+
+function watchMemory(pid: number) {
+  const now = () => memoryOf(pid).reduce((sum, { mib }) => sum + mib, 0);
+  const idle = now();
+  let peak = idle;
+  const looking = setInterval(() => {
+    peak = Math.max(peak, now());
+  }, MEMORY_EVERY_MS);
+  return {
+    stop(): FloodMemory {
+      clearInterval(looking);
+      return { idle, peak, settled: now() };
+    },
+  };
 }
 
 /** Reads three routes again and again until it is stopped. */
