@@ -21,6 +21,8 @@ export type SplitStand = {
   killed(member: Member): Promise<void>;
   /** How many calls and turns were begun so far. */
   begun(): number;
+  /** How many of them are turns, which senders sent to the ingest APIs. */
+  sent(): number;
 };
 
 export type SplitFigures = {
@@ -57,7 +59,7 @@ export async function splitUnderLoad(
     undo.unshift(fleet.close);
     const load = startSplitLoad(fleet, scale);
     undo.unshift(load.stop);
-    await disturb({ fleet, dsn: own.dsn, killed: load.killed, begun: load.begun });
+    await disturb({ fleet, dsn: own.dsn, killed: load.killed, begun: load.begun, sent: load.sent });
     await load.stop();
     const figures = await compared(fleet, load);
     assert.equal(await fleet.stop(), [], 'all end with status 0');
@@ -74,6 +76,7 @@ type SplitLoad = {
   kills(): number;
   killed(member: Member): Promise<void>;
   begun(): number;
+  sent(): number;
   stop(): Promise<void>;
 };
 
@@ -112,6 +115,7 @@ function startSplitLoad(fleet: Fleet, { callsPerSecond, turnsPerSecond }: SplitS
     killedAt,
     senders,
     kills: () => kills,
+    sent: () => senders.turns.length,
     begun: () =>
       calls.length +
       senders.turns.length +
