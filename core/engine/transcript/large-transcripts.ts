@@ -1,4 +1,4 @@
-/** Large transcripts are derived one after another: each takes some four times its size in memory, and every lane may have one. */
+/** Large transcripts are derived one after another: each takes some eight times its size in memory, and every lane may have one. */
 import type { Database } from '../../db/database.ts';
 
 const LARGE_BYTES = 32 * 1024 * 1024;
