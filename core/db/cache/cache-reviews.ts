@@ -40,13 +40,17 @@ export async function sessionsChangedSince(
   };
 }
 
-/** The state that a review is of; null: it is up to date, or there is no such session. `shown`: whether anybody can read it. */
+/**
+ * The state that a review is of; null: it is up to date, or there is no such session. `can_break`: anybody can read it, and it has a call
+ * with another before it.
+ */
 export async function reviewOpened(
   db: Sql,
   { session_id, rules }: { session_id: string; rules: number },
-): Promise<{ changed_by: string; shown: boolean } | null> {
-  const [row] = await db.rows<{ changed_by: string; shown: boolean }>(sql`
-    select c.changed_by::text as changed_by, coalesce(not s.is_empty and e.deleted_at is null, false) as shown
+): Promise<{ changed_by: string; can_break: boolean } | null> {
+  const [row] = await db.rows<{ changed_by: string; can_break: boolean }>(sql`
+    select c.changed_by::text as changed_by,
+           coalesce(not s.is_empty and e.deleted_at is null and s.turn_count + s.moved_turns > 1, false) as can_break
       from svc.session_changes c
       left join svc.cache_reviews r on r.session_id = c.session_id
       left join svc.sessions s on s.session_id = c.session_id

@@ -118,7 +118,7 @@ async function review(
     const opened = await execute('reviewOpened', { session_id, rules: CACHE_RULES_VERSION });
     if (!opened) return 'done';
     const rest = restingAfter(pause, signal);
-    const found = opened.shown ? await sessionCache(execute, session_id, { priceOf, signal, pause: rest }) : null;
+    const found = opened.can_break ? await sessionCache(execute, session_id, { priceOf, signal, pause: rest }) : null;
     const breaks = found?.breaks.filter(({ planned }) => !planned) ?? [];
     const { changed_by } = opened;
     const stored = await precedence.committing(() =>

@@ -53,14 +53,14 @@ databaseSuite('reviews', (test, database) => {
     return { stored, stop };
   };
 
-  /** A session of two calls, of which the second had read nothing of what the first wrote. */
+  /** A session of two calls, of which the second had read nothing of what the first wrote. @param lengths which of them, by their prompts */
   let calls = 0;
-  async function brokenSession(name: string): Promise<string> {
+  async function brokenSession(name: string, lengths: readonly number[] = [1, 2]): Promise<string> {
     const text = 'many words '.repeat(4_000);
     const mark = { cache_control: { type: 'ephemeral' } };
     const stored = await takeIn(
       database(),
-      [1, 2].map((length) =>
+      lengths.map((length) =>
         capturedCall({
           n: calls++,
           format: 'anthropic.messages',
@@ -131,6 +131,22 @@ databaseSuite('reviews', (test, database) => {
     ); // at once
     await eventually(async () => (await rowsOf(gone))[0] === 0);
     assert.equal(await rowsOf(stays), [1, 1]);
+  });
+
+  test('the prompt of a session of one call is not read, until there is a second', async () => {
+    const single = await brokenSession('grows', [1]);
+    const read: unknown[] = [];
+    const { stored } = run({
+      before: (name, { session_id }) => {
+        if (name === 'promptCalls') read.push(session_id);
+      },
+    });
+    await eventually(isDone);
+    assert.equal([stored, read, (await list()).items], [[single], [], []]);
+    await brokenSession('grows', [2]);
+    await eventually(async () => (await list()).items.length > 0);
+    assert.equal(await rowsOf(single), [1, 1]);
+    assert.equal([...new Set(read)], [single]);
   });
 
   test('a session that is purged loses all, even where it is being looked at', async () => {
