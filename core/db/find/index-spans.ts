@@ -55,15 +55,19 @@ export type SpanToIndex = IndexedKey & {
 
 const PAGE_BYTES = 2 * 1024 * 1024;
 
+/** `more`: there may be further ones up to the revision. */
+export type SpansToIndex = { spans: SpanToIndex[]; more: boolean };
+
 /** Spans of a session beyond the key, up to a revision, in the order of keys: as many as the limits allow, but at least one. */
 export async function spansToIndex(
   db: Sql,
   { session_id, after, rev, limit }: { session_id: string; after: IndexedKey; rev: number; limit: number },
-): Promise<SpanToIndex[]> {
-  return db.rows<SpanToIndex>(sql`
-    select p.rev, p.trace_id, p.span_id, p.kind, p.inherited_from is not null as inherited, p.raw_turn_id, ${instant(sql`p.started_at`)} as at,
+): Promise<SpansToIndex> {
+  const rows = await db.rows<SpanToIndex & { found: number }>(sql`
+    select k.found, p.rev, p.trace_id, p.span_id, p.kind, p.inherited_from is not null as inherited, p.raw_turn_id, ${instant(sql`p.started_at`)} as at,
            p.input::text as input, p.output::text as output, p.error_message
-      from (select q.*, sum(q.payload_bytes) over (order by q.rev, q.trace_id, q.span_id) - q.payload_bytes as bytes_before
+      from (select q.*, (count(*) over ())::integer as found,
+                   sum(q.payload_bytes) over (order by q.rev, q.trace_id, q.span_id) - q.payload_bytes as bytes_before
               from (select o.rev, o.trace_id, o.span_id, o.payload_bytes
                       from svc.all_spans o
                      where o.session_id = ${session_id}::uuid and o.rev between ${after.rev} and ${rev}
@@ -73,6 +77,8 @@ export async function spansToIndex(
       join svc.all_spans p on p.session_id = ${session_id}::uuid and p.trace_id = k.trace_id and p.span_id = k.span_id
      where k.bytes_before < ${PAGE_BYTES}
      order by k.rev, k.trace_id, k.span_id`);
+  const found = rows[0]?.found ?? 0;
+  return { spans: rows.map(({ found: _, ...span }) => span), more: found === limit || rows.length < found };
 }
 
 /** One piece of the texts that a span has in a place. */

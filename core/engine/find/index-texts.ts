@@ -68,7 +68,7 @@ async function indexSession(
   let count = 0;
   for (let after = lacking || done === null ? NOTHING : done; !signal.aborted; ) {
     const began = performance.now();
-    const spans: SpanToIndex[] = await execute('spansToIndex', { session_id, after, rev, limit: AT_ONCE.spans });
+    const { spans, more } = await execute('spansToIndex', { session_id, after, rev, limit: AT_ONCE.spans });
     const texts: FoundText[] = [];
     const prompts = new Map<string, FoundPrompt>();
     const calls = await callsOf(execute, spans);
@@ -79,15 +79,16 @@ async function indexSession(
         if (!prompts.has(prompt.piece_id)) prompts.set(prompt.piece_id, prompt);
       await yieldThread();
     }
-    const last = spans.at(-1);
+    const last = more ? spans.at(-1) : undefined;
     const key: IndexedKey = last ?? { rev, trace_id: LAST_ID, span_id: LAST_ID };
     const to = { rev: key.rev, trace_id: key.trace_id, span_id: key.span_id };
     const indexed = { session_id, spans, texts, prompts: [...prompts.values()], done: to, again: done !== null };
     const written = await committing(() => execute('writeIndexed', indexed));
-    if (!last || !written) break;
+    if (!written) break;
     count += spans.length;
-    after = to;
     await rest(performance.now() - began);
+    if (!last) break;
+    after = to;
   }
   return count;
 }
