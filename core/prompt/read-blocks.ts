@@ -33,7 +33,6 @@ type Place = { shape: PromptShape; member: PromptMember; bytes: Uint8Array; inde
 function readBlock({ shape, member, bytes, index, range }: Place, part: BlockPart, value: unknown): ReadBlock {
   const { start, end } = range;
   const raw = () => bytes.subarray(start, end);
-  const { pixels, picture_bytes, picture_tokens } = picturesOf(shape, part);
   return {
     id: blockId(identified(shape, part, value)),
     suffix: suffixOf(part.at),
@@ -42,9 +41,7 @@ function readBlock({ shape, member, bytes, index, range }: Place, part: BlockPar
     call_id: Buffer.from(part.call_id).toString(),
     label: labelOf(part),
     bytes: end - start,
-    pixels,
-    picture_bytes,
-    picture_tokens,
+    ...picturesOf(shape, part),
     mark: markOf(value),
     raw,
     json: () => parseJson(textOf(raw())),
