@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Status } from '../../core/model/status.ts';
 import { buildService } from '../support/built-service.ts';
 import { emptyServerDatabase } from '../support/databases.ts';
-import { memoryOf } from '../support/process-memory.ts';
+import { watchMemory } from '../support/process-memory.ts';
 import { emptyFolder, eventually, read, removeFolder, startService } from '../support/serve.ts';
 import { databaseBytes } from './database-bytes.ts';
 import { heading, row } from './figures.ts';
@@ -41,13 +41,8 @@ async function sweep(kind: 'embedded' | 'server', program: string, dsn: string):
     { SVC_LOG_LEVEL: 'error', ...(own && { SVC_STORAGE_POSTGRES_DSN: own.dsn }) },
     [program],
   );
-  const memory = () => memoryOf(service.pid).reduce((sum, { mib }) => sum + mib, 0);
-  let peak = 0;
-  const looking = setInterval(() => {
-    peak = Math.max(peak, memory());
-  }, 500);
+  const memory = watchMemory(service.pid);
   try {
-    const idle = memory();
     const before = await databaseBytes(folder, own?.dsn);
     let sent = 0;
     let next = 0;
@@ -86,11 +81,11 @@ async function sweep(kind: 'embedded' | 'server', program: string, dsn: string):
     if (!own) row('  write-ahead log', `${(after.log / 2 ** 20).toFixed(0)} MiB`, `<= ${BARS.log} MiB`);
     row(
       '  memory of all processes: idle, peak, a minute later',
-      ...[idle, peak, memory()].map((mib) => `${mib} MiB`),
+      ...[memory.idle, memory.peak(), memory.now()].map((mib) => `${mib} MiB`),
       `<= ${BARS.peak}`,
     );
   } finally {
-    clearInterval(looking);
+    memory.stop();
     await service.stop();
     await removeFolder(folder);
     await own?.drop();

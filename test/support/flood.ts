@@ -5,14 +5,13 @@ import { sessionId } from '../../core/call/identity.ts';
 import type { Status } from '../../core/model/status.ts';
 import { emptyServerDatabase } from './databases.ts';
 import { folderWithDatabase } from './folder-with-database.ts';
-import { memoryOf } from './process-memory.ts';
+import { watchMemory } from './process-memory.ts';
 import { emptyFolder, eventually, read, removeFolder, startService } from './serve.ts';
 import { startUpstream } from './upstream.ts';
 
 const AT_ONCE = 16;
 const READ = ['/v1/coverage', '/v1/sessions?limit=20', '/v1/stats'];
 const READ_EVERY_MS = 100;
-const MEMORY_EVERY_MS = 500;
 
 export type Flood = {
   intakeMs: number; // from the first call until all are stored
@@ -98,7 +97,8 @@ export async function flood(
     assert.is((await behind()).parked, 0);
     const reads = await reading.stop();
     await sleep(settleMs);
-    return { intakeMs, derivedMs, freshMs, ...reads, memory: memory.stop() };
+    const { idle, peak, now } = memory;
+    return { intakeMs, derivedMs, freshMs, ...reads, memory: { idle, peak: peak(), settled: now() } };
   } finally {
     memory.stop();
     await reading.stop();
@@ -107,21 +107,6 @@ export async function flood(
     await removeFolder(folder);
     await own?.drop();
   }
-}
-
-function watchMemory(pid: number) {
-  const now = () => memoryOf(pid).reduce((sum, { mib }) => sum + mib, 0);
-  const idle = now();
-  let peak = idle;
-  const looking = setInterval(() => {
-    peak = Math.max(peak, now());
-  }, MEMORY_EVERY_MS);
-  return {
-    stop(): FloodMemory {
-      clearInterval(looking);
-      return { idle, peak, settled: now() };
-    },
-  };
 }
 
 /** Reads three routes again and again until it is stopped. */

@@ -27,6 +27,20 @@ export function memoryOf(pid: number): ProcessMemory[] {
     .filter(({ mib }) => mib > 0);
 }
 
+/** In MiB, of all of them together: when the watch began, the most since then, and at this moment. */
+export type MemoryWatch = { idle: number; peak(): number; now(): number; stop(): void };
+
+/** Looks twice a second. */
+export function watchMemory(pid: number): MemoryWatch {
+  const now = () => memoryOf(pid).reduce((sum, { mib }) => sum + mib, 0);
+  const idle = now();
+  let peak = idle;
+  const looking = setInterval(() => {
+    peak = Math.max(peak, now());
+  }, 500);
+  return { idle, peak: () => peak, now, stop: () => clearInterval(looking) };
+}
+
 /**
  * Each process that was there in both quarters. Processes of one name count together, so one that is started again goes on; what ends when it
  * is not needed counts where it was there.

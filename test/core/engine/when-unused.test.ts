@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { whenUnused } from '../../../core/engine/when-unused.ts';
-import { eventually } from '../../support/serve.ts';
+import { eventually } from '../../support/eventually.ts';
 
 const test = suite('what is cleared when it is not used');
 
@@ -26,14 +26,14 @@ test('it is cleared once, and no sooner than so long after the last use', async 
     await sleep(UNUSED_MS / 4);
   }
   assert.equal(clearedAt, [], 'used four times as often');
-  await eventually('it to be cleared', async () => clearedAt.length > 0);
+  await eventually(() => clearedAt.length > 0);
   assert.ok((clearedAt[0] ?? 0) - lastUse >= UNUSED_MS - 2, 'so long after the last use');
   await sleep(2 * UNUSED_MS);
   assert.is(clearedAt.length, 1);
 
   clearedAt = [];
   used();
-  await eventually('it to be cleared after it was used again', async () => clearedAt.length > 0);
+  await eventually(() => clearedAt.length > 0);
 });
 
 test.run();
