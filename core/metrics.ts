@@ -262,6 +262,7 @@ const INGEST_STATUSES = [
   'reject_envelope',
   'reject_media_type',
   'reject_oversize',
+  'reject_incomplete', // of a file of which parts before it are missing
   'busy', // no room for one more body
   'unavailable', // the engine behind the listener does not take it
   'failed',

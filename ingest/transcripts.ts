@@ -51,8 +51,16 @@ const appendTranscript = createRoute({
   },
   responses: {
     202: json(AppendedTranscript, 'It is stored'),
-    400: json(Rejection, 'The body is malformed, or part.index is not below part.count; nothing is stored'),
+    400: json(
+      Rejection,
+      'The body is malformed, part.index is not below part.count, or a chained part names no prefix; nothing is stored',
+    ),
     403: json(Rejection, 'Asked for under a foreign host name, or by a foreign web page'),
+    409: json(
+      Rejection,
+      'A part ends a version of which parts before it are not here; nothing is stored: send all parts',
+      'Cannot keep the transcript: records before these are not stored; send the file from its beginning',
+    ),
     413: json(Rejection, 'The body exceeds the size limit; it was not read'),
     415: json(Rejection, 'The body is no JSON by its content type, or has a content coding'),
     422: json(
@@ -109,6 +117,9 @@ function answer(c: Context<HttpEnv>, verdict: TranscriptVerdict, bytes: number, 
     case 'unstorable':
       metrics.ingestWrite(PROVIDER, 'failed');
       return rejection(c, 422, 'unstorable', verdict.error);
+    case 'incomplete':
+      metrics.ingestWrite(PROVIDER, 'reject_incomplete');
+      return rejection(c, 409, 'incomplete', verdict.error);
     case 'malformed':
     case 'unavailable':
       return answerRejected(c, verdict, PROVIDER, deps);

@@ -48,14 +48,16 @@ import { markedPending, markFromScratch } from './derive/mark-from-scratch.ts';
 import { replaceNodes } from './derive/replace-nodes.ts';
 import { lastCorrection, turnsToRead } from './derive/session-turns.ts';
 import { simpleSessions } from './derive/simple-sessions.ts';
+import { hasPrefix } from './derive/transcript-chains.ts';
 import { claimCalls, currentClaims } from './derive/transcript-claims.ts';
-import { newestTranscript, transcriptBytes, transcriptVersions } from './derive/transcript-files.ts';
+import { newestTranscript, transcriptBytes } from './derive/transcript-files.ts';
 import {
   firstCalls,
   projectedTranscriptCalls,
   transcriptState,
   transcriptUploads,
 } from './derive/transcript-readings.ts';
+import { transcriptVersions } from './derive/transcript-versions.ts';
 import { deleteSession } from './edit/delete-session.ts';
 import { editSession } from './edit/edit-session.ts';
 import { removeEmptied } from './edit/move-turns.ts';
@@ -171,6 +173,7 @@ export const operations = {
   newestTranscript,
   transcriptBytes,
   transcriptVersions,
+  hasPrefix,
   markFromScratch,
   markedPending,
   replaceNodes,

@@ -8,7 +8,7 @@ const nameOrNone = z.string().regex(/^$|\S/).nullish();
 
 const Sha256 = z.string().regex(/^[0-9A-Fa-f]{64}$/);
 
-export const TranscriptPart = z
+export const CountedPart = z
   .object({
     index: z
       .int()
@@ -18,7 +18,32 @@ export const TranscriptPart = z
     file_sha256: Sha256.describe('of the whole file, in hex: parts that name the same are of one version'),
     from_line: z.int().nonnegative().describe('place in the file of the first of these records'),
   })
-  .openapi('TranscriptPart');
+  .openapi('CountedPart', {
+    description:
+      'A part of one version of a file. The version counts once all of its parts are here, in whatever order',
+  });
+export type CountedPart = z.infer<typeof CountedPart>;
+
+export const ChainedPart = z
+  .object({
+    from_line: z.int().nonnegative().describe('place in the file of the first of these records'),
+    prefix_sha256: Sha256.nullish().describe(
+      'of the file up to these records, in hex: the through_sha256 of the part before; absent of the first, and only there (else 400)',
+    ),
+    through_sha256: Sha256.describe('of the file up to the last of these records; the service does not check it'),
+    is_last: z
+      .boolean()
+      .describe(
+        'whether a version of the file ends with these records; it is sent after all parts before it (else 409)',
+      ),
+  })
+  .openapi('ChainedPart', {
+    description:
+      'A part of a file that grows: a later version sends only the parts that differ, which go on from one that is here',
+  });
+export type ChainedPart = z.infer<typeof ChainedPart>;
+
+export const TranscriptPart = z.union([CountedPart, ChainedPart]).openapi('TranscriptPart');
 export type TranscriptPart = z.infer<typeof TranscriptPart>;
 
 export const TranscriptUpload = z
@@ -41,7 +66,7 @@ export const TranscriptUpload = z
       .array(z.unknown())
       .describe('of the file, a line each, in order and whatever they are; a line that is no JSON comes as a string'),
     part: TranscriptPart.nullish().describe(
-      'of a file that is sent in parts: they may come in any order, and count when all of them are here',
+      'of a file that is sent in parts: its versions count when all their parts are here',
     ),
   })
   .openapi('TranscriptUpload', {
@@ -94,9 +119,13 @@ export type AcceptedTranscript = {
   summary: TranscriptSummary;
 };
 
-/** `malformed`: not stored. `unstorable`: not stored either, since the database refused it. `unavailable`: try again. */
+/**
+ * `malformed`: not stored. `unstorable`: not stored either, since the database refused it. `incomplete`: not stored, since a part before it
+ * is missing. `unavailable`: try again.
+ */
 export type TranscriptVerdict =
   | ({ kind: 'accepted' } & AcceptedTranscript)
   | { kind: 'malformed'; error: string }
   | { kind: 'unstorable'; error: string }
+  | { kind: 'incomplete'; error: string }
   | { kind: 'unavailable'; error: string };

@@ -274,7 +274,7 @@ test('the contract of /v1/ingest names its body and all its answers', () => {
 test('the contract says that a turn has an answer, of which provider it may be, and that a part stands within its file', () => {
   const contract = ingestContract('0') as Json;
   const check = schemaCheck(contract);
-  const { IngestTurn, TranscriptPart } = contract.components.schemas;
+  const { IngestTurn, CountedPart } = contract.components.schemas;
   const turn = { provider: 'openai', request: {} };
   for (const [answer, isOne] of [
     [{}, false],
@@ -288,7 +288,7 @@ test('the contract says that a turn has an answer, of which provider it may be, 
     [{ raw_response: null, response: { stop_reason: 'stop' } }, true],
   ] as const)
     assert.is(check(IngestTurn, { ...turn, ...answer }) === null, isOne, JSON.stringify(answer));
-  assert.match(TranscriptPart.properties.index.description, /below count/);
+  assert.match(CountedPart.properties.index.description, /below count/);
   const turns = operationsOf(contract).find(({ path }) => path === '/v1/ingest') as Json;
   assert.match(turns.responses[422].description, 'its provider is unknown, or it has no answer');
   const { responses } = operationsOf(contract).find(({ path }) => path === '/v1/ingest/transcript') as Json;

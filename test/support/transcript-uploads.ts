@@ -45,6 +45,28 @@ export function inParts({ records: all = [], ...rest }: UploadedMessage, size: n
   });
 }
 
+/** The file in parts of that many records, each of which goes on from the one before it, as a client sends one that grows. */
+export function inChain({ records: all = [], ...rest }: UploadedMessage, size: number): UploadedMessage[] {
+  const lines = all as unknown[];
+  const hash = createHash('sha256');
+  const parts: UploadedMessage[] = [];
+  let prefix_sha256: string | null = null;
+  for (let from_line = 0; from_line < lines.length; from_line += size) {
+    const own = lines.slice(from_line, from_line + size);
+    for (const line of own) hash.update(`${JSON.stringify(line)}\n`);
+    const through_sha256 = hash.copy().digest('hex');
+    const part: TranscriptPart = {
+      from_line,
+      prefix_sha256,
+      through_sha256,
+      is_last: from_line + size >= lines.length,
+    };
+    parts.push({ ...rest, records: own, part });
+    prefix_sha256 = through_sha256;
+  }
+  return parts;
+}
+
 /** The uploads of one session with a sub-agent out of `fixtures/transcripts`: the main file first. None where the fixtures are absent. */
 export function harnessFiles(harness: 'claude' | 'codex'): UploadedMessage[] {
   const folder = fixtureFolder('transcripts');

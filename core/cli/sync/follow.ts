@@ -36,7 +36,7 @@ export type Following = {
 const POLL_MS = 2_000;
 /** After an event: a harness writes several records one after the other. */
 const DEBOUNCE_MS = 300;
-/** A file is sent whole each time, and read whole by the service: one that takes long to send waits so many times as long until the next time. */
+/** A file is read whole each time, here and by the service: one that takes long waits so many times as long until the next time. */
 const PAUSE_FACTOR = 20;
 const SHORTEST_PAUSE_MS = 1_500;
 const MOST_WATCHED = 32;
@@ -78,7 +78,7 @@ export function followTranscripts(options: FollowOptions): Following {
     try {
       const sent = await openSentFiles(folder, client.installation);
       const due = files.filter(
-        (file) => sent.stateOf(file).kind !== 'sent' && (isLast || performance.now() >= (dueAt.get(file.path) ?? 0)),
+        (file) => !sent.isSent(file) && (isLast || performance.now() >= (dueAt.get(file.path) ?? 0)),
       );
       for (const file of due) {
         const startedAt = performance.now();

@@ -146,7 +146,7 @@ function verdict({ status, body }: Response, address: string): SentTo | UploadRe
     const { session_id, deduped } = body;
     return { kind: 'accepted', session_id: String(session_id), deduped: deduped === true };
   }
-  if (status === 400 || status === 413 || status === 422 || status === 500)
+  if ([400, 409, 413, 422, 500].includes(status))
     return { kind: 'refused', reason: errorIn(body) ?? `the service answers with ${status}` };
   throw new OperatorError(
     `Cannot send the transcripts: ${errorIn(body) ?? `${address} answers with ${status}; it is no ingest API`}`,

@@ -1,11 +1,12 @@
 /** Sends one transcript to the ingest API, whole or in parts, with a part in memory at a time for each upload under way. */
 import type { IngestClient } from './ingest-client.ts';
 import { recordOfLine } from './record-of-line.ts';
-import { type LinesPart, partsOf, planParts } from './transcript-parts.ts';
+import { type LinesPart, type Prefix, partsOf, planParts } from './transcript-parts.ts';
 import type { FoundTranscript, TranscriptHead, TranscriptSource } from './transcript-source.ts';
 
+/** `prefix`: what a later version of the file need not send again; null: nothing. */
 export type SendResult =
-  | { kind: 'sent'; bytes: number; cut_lines: number }
+  | { kind: 'sent'; bytes: number; cut_lines: number; prefix: Prefix | null }
   | { kind: 'empty' }
   | { kind: 'refused'; reason: string };
 
@@ -14,63 +15,123 @@ type Sending = {
   found: FoundTranscript;
   head: TranscriptHead;
   client: Pick<IngestClient, 'upload'>;
-  /** Parts of its beginning that were sent before. */
-  sentParts: number;
+  /** What was sent of its beginning, if that has not changed; null: nothing. */
+  prefix: Prefix | null;
   /** Called as the beginning that is sent grows. @param bytes of the file, since the last call */
-  advanced(parts: number, bytes: number): void;
+  advanced(prefix: Prefix, bytes: number): void;
 };
 
 /** Uploads of one transcript under way at once: the next part is made while one travels. */
 const WINDOW = 2;
 
-/** @throws {OperatorError} the service has ended @throws the error of the file system */
-export async function sendTranscript({ source, found, head, client, ...rest }: Sending): Promise<SendResult> {
-  const { sentParts, advanced } = rest;
-  const { count, file_sha256, whole } = await planParts(source.lines(found));
-  if (count === 0) return { kind: 'empty' };
-  let [bytes, cut_lines]: [number, number] = [0, 0];
-  const upload = (part: LinesPart) => {
-    const named = count === 1 ? {} : { part: { index: part.index, count, file_sha256, from_line: part.from_line } };
-    const { body, cut } = bodyOf({ ...head, ...named }, part);
-    bytes += part.bytes;
-    cut_lines += cut;
-    return client.upload(body);
-  };
-  if (whole) {
-    const verdict = await upload(whole);
-    if (verdict.kind === 'refused') return verdict;
-    advanced(1, whole.bytes);
-    return { kind: 'sent', bytes, cut_lines };
-  }
+/**
+ * Sends what the service does not have. Where it lacks what was sent before, as after a purge, or is an older build, the file is sent anew.
+ * @throws {OperatorError} the service has ended @throws the error of the file system
+ */
+export async function sendTranscript(sending: Sending): Promise<SendResult> {
+  let result = await sendChained(sending);
+  if (result === 'changed') result = await sendChained({ ...sending, prefix: null });
+  return typeof result === 'string' ? sendCounted(sending) : result;
+}
 
-  const underWay: { part: LinesPart; verdict: ReturnType<IngestClient['upload']> }[] = [];
-  const settle = async () => {
-    const first = underWay.shift();
-    const verdict = await first?.verdict;
-    if (first && verdict?.kind === 'accepted') advanced(first.part.index + 1, first.part.bytes);
-    return verdict?.kind === 'refused' ? verdict : null;
-  };
+/** In parts that go on from each other. `changed`: it does not begin with the prefix. `unconnected`: the service takes no such part. */
+async function sendChained({
+  source,
+  found,
+  head,
+  client,
+  prefix,
+  advanced,
+}: Sending): Promise<SendResult | 'changed' | 'unconnected'> {
+  const uploads = openUploads(client, (part) => advanced(through(part), part.bytes));
+  const skipped = { parts: prefix?.parts ?? 0, bytes: 0 };
+  let last: LinesPart | null = null;
   try {
     for await (const part of partsOf(source.lines(found))) {
-      if (part.index < sentParts) {
-        advanced(part.index + 1, part.bytes);
+      last = part;
+      if (part.index < skipped.parts) {
+        skipped.bytes += part.bytes;
+        const isEnd = part.index + 1 === skipped.parts;
+        if (part.is_last || (isEnd && part.through_sha256 !== prefix?.sha256)) return 'changed';
+        if (isEnd) advanced(through(part), skipped.bytes);
         continue;
       }
-      const verdict = upload(part);
-      verdict.catch(() => {}); // it is awaited below
+      const isWhole = part.index === 0 && part.is_last;
+      const { from_line, prefix_sha256, through_sha256, is_last } = part;
+      const place = { from_line, ...(prefix_sha256 !== null && { prefix_sha256 }), through_sha256, is_last };
+      if (is_last && (await uploads.settled()) !== null) return 'unconnected';
+      const refused = await uploads.begin(isWhole ? head : { ...head, part: place }, part);
+      if (refused) return isWhole ? refused : 'unconnected';
+    }
+    const refused = await uploads.settled();
+    if (refused) return last?.index === 0 ? refused : 'unconnected';
+  } finally {
+    await uploads.ended();
+  }
+  if (!last) return { kind: 'empty' };
+  const { index, prefix_sha256 } = last;
+  return {
+    ...{ kind: 'sent', ...uploads.sent() },
+    prefix: prefix_sha256 === null ? null : { parts: index, sha256: prefix_sha256 },
+  };
+}
+
+const through = ({ index, through_sha256 }: LinesPart): Prefix => ({ parts: index + 1, sha256: through_sha256 });
+
+/** In parts of which each names how many there are. Of a later version all are sent. */
+async function sendCounted({ source, found, head, client }: Sending): Promise<SendResult> {
+  const { count, file_sha256 } = await planParts(source.lines(found));
+  const uploads = openUploads(client, () => {});
+  try {
+    for await (const part of partsOf(source.lines(found))) {
+      const { index, from_line } = part;
+      const refused = await uploads.begin({ ...head, part: { index, count, file_sha256, from_line } }, part);
+      if (refused) return refused;
+    }
+    const refused = await uploads.settled();
+    if (refused) return refused;
+  } finally {
+    await uploads.ended();
+  }
+  return { kind: 'sent', ...uploads.sent(), prefix: null };
+}
+
+type Refused = Extract<SendResult, { kind: 'refused' }>;
+
+/** The uploads of a file, a few at a time. @param accepted called for each part, in order */
+function openUploads(client: Pick<IngestClient, 'upload'>, accepted: (part: LinesPart) => void) {
+  const underWay: { part: LinesPart; verdict: ReturnType<IngestClient['upload']> }[] = [];
+  let [bytes, cut_lines]: [number, number] = [0, 0];
+  const settle = async (): Promise<Refused | null> => {
+    const first = underWay.shift();
+    const verdict = await first?.verdict;
+    if (first && verdict?.kind === 'accepted') accepted(first.part);
+    return verdict?.kind === 'refused' ? verdict : null;
+  };
+  return {
+    /** @param named what is sent beside the records @returns what was refused of those before it */
+    begin: async (named: object, part: LinesPart): Promise<Refused | null> => {
+      const { body, cut } = bodyOf(named, part);
+      bytes += part.bytes;
+      cut_lines += cut;
+      const verdict = client.upload(body);
+      verdict.catch(() => {}); // it is awaited later
       part.lines = [];
       underWay.push({ part, verdict });
-      const refused = underWay.length === WINDOW ? await settle() : null;
-      if (refused) return refused;
-    }
-    while (underWay.length > 0) {
-      const refused = await settle();
-      if (refused) return refused;
-    }
-  } finally {
-    await Promise.allSettled(underWay.map(({ verdict }) => verdict));
-  }
-  return { kind: 'sent', bytes, cut_lines };
+      return underWay.length === WINDOW ? settle() : null;
+    },
+    /** Once all are accepted, or one is refused. */
+    settled: async (): Promise<Refused | null> => {
+      for (;;) {
+        if (underWay.length === 0) return null;
+        const refused = await settle();
+        if (refused) return refused;
+      }
+    },
+    /** Once none is under way, whatever becomes of them. */
+    ended: () => Promise.allSettled(underWay.map(({ verdict }) => verdict)),
+    sent: () => ({ bytes, cut_lines }),
+  };
 }
 
 /** The body of an upload in pieces, the records byte for byte as the file has them. */

@@ -2,16 +2,21 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject, parseJson } from '../../parse-json.ts';
+import type { Prefix } from './transcript-parts.ts';
 import type { FoundTranscript } from './transcript-source.ts';
 
-/** `sent_parts`: of one that is not sent to its end, how many parts of its beginning are. Absent: all of it is sent. */
-type SentFile = { bytes: number; mtime_ms: number; session: string; sent_parts?: number };
+/**
+ * `prefix`: what was sent of its beginning, for when it has grown. `sent_parts`: present while it is not sent to its end; 0, since a build
+ * before chained parts reads there how many it need not send.
+ */
+type SentFile = { bytes: number; mtime_ms: number; session: string; sent_parts?: number; prefix?: Prefix };
 
 export type SentFiles = {
-  /** `sent`: as it is now. `part`: so many parts of its beginning. `changed`: another version of it, or none. */
-  stateOf(found: FoundTranscript): { kind: 'sent' } | { kind: 'part'; parts: number } | { kind: 'changed' };
-  /** @param sentParts null: all of it */
-  note(found: FoundTranscript, session: string, sentParts: number | null): void;
+  /** Whether it was sent to its end, as it is now. */
+  isSent(found: FoundTranscript): boolean;
+  /** What was sent of its beginning, in this version or an earlier one; null: nothing. */
+  prefixOf(found: FoundTranscript): Prefix | null;
+  note(found: FoundTranscript, sent: { session: string; prefix: Prefix | null; isWhole: boolean }): void;
   /** Forgets what is not among these paths any more. */
   keepOnly(paths: ReadonlySet<string>): void;
   /** Writes what has changed. Another process's notes of other files stay. */
@@ -28,13 +33,14 @@ export async function openSentFiles(folder: string, installation: string): Promi
   const files = await readSent(path);
   const changed = new Map<string, SentFile | null>();
   return {
-    stateOf: ({ path: file, bytes, mtimeMs }) => {
+    isSent: ({ path: file, bytes, mtimeMs }) => {
       const sent = files.get(file);
-      if (sent?.bytes !== bytes || sent.mtime_ms !== mtimeMs) return { kind: 'changed' };
-      return sent.sent_parts === undefined ? { kind: 'sent' } : { kind: 'part', parts: sent.sent_parts };
+      return sent?.bytes === bytes && sent.mtime_ms === mtimeMs && sent.sent_parts === undefined;
     },
-    note: ({ path: file, bytes, mtimeMs }, session, sentParts) => {
-      const sent = { bytes, mtime_ms: mtimeMs, session, ...(sentParts !== null && { sent_parts: sentParts }) };
+    prefixOf: ({ path: file }) => files.get(file)?.prefix ?? null,
+    note: ({ path: file, bytes, mtimeMs }, { session, prefix, isWhole }) => {
+      const progress = { ...(!isWhole && { sent_parts: 0 }), ...(prefix && { prefix }) };
+      const sent = { bytes, mtime_ms: mtimeMs, session, ...progress };
       files.set(file, sent);
       changed.set(file, sent);
     },
@@ -75,4 +81,7 @@ async function readSent(path: string): Promise<Map<string, SentFile>> {
 }
 
 const isSentFile = (value: unknown): value is SentFile =>
-  isObject(value) && typeof value.bytes === 'number' && typeof value.mtime_ms === 'number';
+  isObject(value) &&
+  typeof value.bytes === 'number' &&
+  typeof value.mtime_ms === 'number' &&
+  (value.prefix === undefined || isObject(value.prefix));

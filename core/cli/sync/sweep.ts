@@ -66,7 +66,7 @@ export async function sweep({
   const tally = openTally();
   const changed = files.filter((file) => {
     tally.found(file);
-    const isSent = sent.stateOf(file).kind === 'sent';
+    const isSent = sent.isSent(file);
     if (isSent) tally.unchanged(file);
     return !isSent;
   });
@@ -127,16 +127,15 @@ async function sendOne(file: SweptFile, { client, sent, tally, advanced }: One):
   const head = await file.source.head(file);
   if (head === null) return tally.empty(file);
   const session = head.session.harness_session_id;
-  const state = sent.stateOf(file);
   const result = await sendTranscript({
-    ...{ source: file.source, found: file, head, client, sentParts: state.kind === 'part' ? state.parts : 0 },
-    advanced: (parts, bytes) => {
-      sent.note(file, session, parts);
+    ...{ source: file.source, found: file, head, client, prefix: sent.prefixOf(file) },
+    advanced: (prefix, bytes) => {
+      sent.note(file, { session, prefix, isWhole: false });
       advanced(bytes);
     },
   });
   if (result.kind === 'refused') return tally.refused(file, result.reason);
-  sent.note(file, session, null);
+  sent.note(file, { session, prefix: result.kind === 'sent' ? result.prefix : null, isWhole: true });
   if (result.kind === 'empty') tally.empty(file);
   else tally.sent(file, session, result);
 }

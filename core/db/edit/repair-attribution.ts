@@ -71,7 +71,8 @@ async function lockedTurn(tx: Sql, { raw_turn_id, svc_proxy_request_id }: Wanted
       ? sql`t.svc_proxy_request_id = ${svc_proxy_request_id}`
       : sql`t.raw_turn_id = ${raw_turn_id}::bigint`;
   const [turn] = await tx.rows<{ raw_turn_id: number; is_part: boolean }>(sql`
-    select t.raw_turn_id, coalesce((t.meta #>> '{transcript,part,count}')::numeric > 1, false) as is_part
+    select t.raw_turn_id,
+           coalesce((t.meta #>> '{transcript,part,count}')::numeric > 1, t.meta #> '{transcript,part}' is not null) as is_part
       from svc.raw_turns t where ${matching} for no key update`);
   if (turn?.is_part)
     throw new Refusal(

@@ -49,15 +49,30 @@ function metadataIn(body: Uint8Array, session: Range | undefined): Range | undef
 
 /** The first error, by the name of its field: the schema's own message may quote the value. */
 export function faultOf({ issues: [issue] }: { issues: readonly Issue[] }): string {
+  if (issue?.errors) return faultOf({ issues: nearest(issue.path, issue.errors) });
   const name = issue?.path.map(String).join('.') || 'it';
   if (issue?.code === 'too_small') return issue.origin === 'string' ? `${name} is empty` : `${name} is too small`;
   if (issue?.code === 'too_big') return `${name} is too large`;
   if (issue?.expected === 'nonoptional') return `${name} is missing`;
   if (issue?.format === 'regex') return `${name} is malformed`;
-  return `${name} is no ${KINDS[issue?.expected ?? issue?.format ?? ''] ?? 'UUID'}`; // only org_id may be of one of two types
+  return `${name} is no ${KINDS[issue?.expected ?? issue?.format ?? ''] ?? 'UUID'}`;
 }
 
-type Issue = { code: string; path: PropertyKey[]; expected?: string; format?: string; origin?: string };
+/** Of what may have several forms, the faults in the form that it comes nearest to. */
+function nearest(path: PropertyKey[], forms: readonly (readonly Issue[])[]): Issue[] {
+  const issues = forms.reduce((best, form) => (form.length <= best.length ? form : best));
+  return issues.map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
+}
+
+/** `errors`: of each form that it may have. */
+type Issue = {
+  code: string;
+  path: PropertyKey[];
+  expected?: string;
+  format?: string;
+  origin?: string;
+  errors?: readonly (readonly Issue[])[];
+};
 const KINDS: Record<string, string> = {
   string: 'string',
   boolean: 'boolean',

@@ -1,6 +1,6 @@
 /** The transcripts of a session: their files, put together out of parts and read record by record. */
 import type { Database } from '../../db/database.ts';
-import type { TranscriptVersion } from '../../db/derive/transcript-files.ts';
+import type { TranscriptVersion } from '../../db/derive/transcript-versions.ts';
 import type { TranscriptFile } from '../../model/transcript.ts';
 import { recordsIn, uploadBody } from './transcript-records.ts';
 

@@ -31,7 +31,8 @@ export function readUpload(
   const { members, document } = upload;
   const { error, data } = TranscriptUpload.safeParse(document);
   if (error) return malformed(faultOf(error));
-  if (data.part && data.part.index >= data.part.count) return malformed('part.index is not below part.count');
+  const misplaced = data.part && misplacedPart(data.part);
+  if (misplaced) return malformed(misplaced);
   if (tooDeepMetadata(body, members.get('session'))) return malformed('session.harness_metadata is nested too deep');
 
   const receivedAt = now();
@@ -46,7 +47,7 @@ export function readUpload(
     tool_use_id: phrase(data.tool_use_id).trim(),
     kind: boundedId(id(data.kind)),
     ...times,
-    ...(data.part && { part: { ...data.part, file_sha256: data.part.file_sha256.toLowerCase() } }),
+    ...(data.part && { part: ordered(data.part) }),
   };
   const { start = 0, end = 0 } = members.get('records') ?? {};
   return {
@@ -63,6 +64,14 @@ const malformed = (reason: string): ReadUpload => ({
   kind: 'malformed',
   error: `Cannot read the transcript: ${reason}`,
 });
+
+/** What contradicts itself in a part's place; null: nothing. */
+function misplacedPart(part: TranscriptPart): string | null {
+  if ('count' in part) return part.index < part.count ? null : 'part.index is not below part.count';
+  const [isFirst, hasPrefix] = [part.from_line === 0, typeof part.prefix_sha256 === 'string'];
+  if (isFirst) return hasPrefix ? 'part.prefix_sha256 is not of a first part' : null;
+  return hasPrefix ? null : 'part.prefix_sha256 is missing';
+}
 
 /** A sub-agent's thread is named by its id, as over the wire. */
 function identityIn(document: Fields, subject: string | null): Identity {
@@ -120,16 +129,21 @@ function transcriptKey(
       main,
       ...(!main && { agent_id }),
       records_hash: sha256(records),
-      ...(part && { part: ordered(part) }),
+      ...(part && { part }),
     }),
   )}`;
 }
 
-const ordered = ({ index, count, file_sha256, from_line }: TranscriptPart) => ({
-  index,
-  count,
-  file_sha256,
-  from_line,
-});
+/** Its members in the order in which they are hashed. */
+function ordered(part: TranscriptPart): TranscriptPart {
+  const { from_line } = part;
+  if ('count' in part) {
+    const { index, count, file_sha256 } = part;
+    return { index, count, file_sha256: file_sha256.toLowerCase(), from_line };
+  }
+  const { prefix_sha256, through_sha256, is_last } = part;
+  const prefix = prefix_sha256 && { prefix_sha256: prefix_sha256.toLowerCase() };
+  return { from_line, ...prefix, through_sha256: through_sha256.toLowerCase(), is_last };
+}
 
 const sha256 = (of: string | Uint8Array): string => createHash('sha256').update(of).digest('hex');

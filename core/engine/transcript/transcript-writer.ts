@@ -1,5 +1,5 @@
 /** Stores uploaded transcripts: each is read, cut between its records and committed before its sender gets the verdict. */
-
+import { sessionId } from '../../call/identity.ts';
 import type { TurnRecord } from '../../call/prepared-turn.ts';
 import { instantNow } from '../../capture/clock.ts';
 import { headerTemplate } from '../../capture/header-template.ts';
@@ -26,6 +26,8 @@ type Deps = {
   committed?: () => void; // a session waits to be derived
 };
 
+type Upload = Extract<ReadUpload, { kind: 'upload' }>;
+
 const DATA_EXCEPTION = '22'; // the class of SQLSTATEs
 
 export function openTranscripts({ database, now = instantNow, committed }: Deps): TranscriptWriter {
@@ -36,6 +38,7 @@ export function openTranscripts({ database, now = instantNow, committed }: Deps)
     const read = readUpload(body, { now, subject });
     if (read.kind === 'malformed') return read;
     try {
+      if (!(await isConnected(database, read))) return unconnected;
       const { raw_turn_id, session_id, deduped } = await queue.write(toStore(body, read));
       committed?.();
       return { kind: 'accepted', raw_turn_id, session_id, deduped, summary: read.summary };
@@ -63,9 +66,22 @@ export function openTranscripts({ database, now = instantNow, committed }: Deps)
   };
 }
 
+/** Whether nothing is missing before a part with which a version ends. The others may come in any order, so that several are under way. */
+const isConnected = async ({ execute }: Database, { identity, summary }: Upload): Promise<boolean> => {
+  const { part } = summary;
+  if (!part || !('is_last' in part) || !part.is_last) return true;
+  const session_id = sessionId(identity.harness_id, identity.harness_session_id);
+  return execute('hasPrefix', { session_id, summary });
+};
+
+const unconnected: TranscriptVerdict = {
+  kind: 'incomplete',
+  error: 'Cannot keep the transcript: records before these are not stored; send the file from its beginning',
+};
+
 function toStore(
   body: Uint8Array,
-  { request_id, identity, summary, requested_at, last_byte_at }: Extract<ReadUpload, { kind: 'upload' }>,
+  { request_id, identity, summary, requested_at, last_byte_at }: Upload,
 ): ReadyTranscript {
   const pieces = sliceTranscript(body).map(({ section, start, end }) => {
     const bytes = body.subarray(start, end);

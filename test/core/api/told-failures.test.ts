@@ -251,7 +251,13 @@ for (const [name, { app, operations, envelope }] of Object.entries(LISTENERS))
   });
 
 /** What makes a route of the ingest API give each of its own failures. */
-type Ways = { operationId: string; path: string; bad: IngestVerdict | TranscriptVerdict; away: string };
+type Ways = {
+  operationId: string;
+  path: string;
+  bad: IngestVerdict | TranscriptVerdict;
+  away: string;
+  incomplete?: TranscriptVerdict;
+};
 const kept = { raw_turn_id: 12, session_id: ID, request_id: 'r', deduped: false, provider: 'openai' } as const;
 const unusable = 'Cannot read the turn: neither raw_response nor response gives an answer';
 const unstorable = 'Cannot keep the transcript: the database cannot hold what it says of itself';
@@ -264,11 +270,15 @@ const APPENDED: Ways[] = [
     ...{ operationId: 'appendTranscript', path: '/v1/ingest/transcript' },
     away: 'Cannot keep the transcript: the database is not available',
     bad: { kind: 'unstorable', error: unstorable },
+    incomplete: {
+      kind: 'incomplete',
+      error: 'Cannot keep the transcript: records before these are not stored; send the file from its beginning',
+    },
   },
 ];
 
 test('each failure that the ingest API tells of happens, and reads as it is shown', async () => {
-  for (const { operationId, path, bad, away } of APPENDED) {
+  for (const { operationId, path, bad, away, incomplete } of APPENDED) {
     const operation = ingestApi.find((one) => one.operationId === operationId);
     assert.ok(operation);
     const sent = (given: Partial<IngestApi>, headers: Record<string, string>) =>
@@ -277,6 +287,7 @@ test('each failure that the ingest API tells of happens, and reads as it is show
       sent({ append, appendTranscript: append } as Partial<IngestApi>, JSON_TYPE);
     const ways: Record<number, () => Response | Promise<Response>> = {
       403: () => sent({}, { host: 'evil.example' }),
+      ...(incomplete && { 409: () => appending(async () => incomplete) }),
       413: () => sent({}, { 'content-length': '99999999', ...JSON_TYPE }),
       415: () => sent({}, { 'content-type': 'text/plain' }),
       422: () => appending(async () => bad),

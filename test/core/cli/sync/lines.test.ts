@@ -94,18 +94,34 @@ test('parts hold every line once and in order, and none is larger than a body ma
         lines.map((one) => bytesOf(one).length),
       );
       let from_line = 0;
+      let prefix: string | null = null;
       for (const [index, part] of parts.entries()) {
-        assert.equal([part.index, part.from_line], [index, from_line]);
+        assert.equal([part.index, part.from_line, part.prefix_sha256], [index, from_line, prefix]);
+        assert.is(part.is_last, index === parts.length - 1);
         from_line += part.lines.length;
+        prefix = part.through_sha256;
         const held = part.lines.reduce((sum, one) => sum + bytesOf(one).length, 0);
         assert.ok(held <= 8 * 1024 * 1024);
       }
       const plan = await planParts(inBatches(lines));
-      assert.is(plan.count, parts.length);
-      assert.is(plan.whole === null, parts.length !== 1);
+      assert.equal(plan, { count: parts.length, file_sha256: prefix ?? '' });
     }),
     { numRuns: 20 },
   );
+});
+
+test('a file that has grown has the same parts up to its former last one', async () => {
+  const lines = Array.from({ length: 9 }, (_, n): Line => Buffer.alloc(1024 * 1024, String(n)));
+  const partsOfFirst = async (count: number) => {
+    const parts = [];
+    for await (const { lines: own, ...part } of partsOf(inBatches(lines.slice(0, count)))) parts.push(part);
+    return parts;
+  };
+  for (let count = 1; count < lines.length; count++) {
+    const [before, after] = [await partsOfFirst(count), await partsOfFirst(count + 1)];
+    assert.equal(after.slice(0, before.length - 1), before.slice(0, -1));
+    assert.is(after[before.length - 1]?.prefix_sha256, before.at(-1)?.prefix_sha256);
+  }
 });
 
 test('the hash of a plan is that of its lines', async () => {

@@ -1,5 +1,5 @@
 /** `svc sync` before an ingest listener of the test: what is sent, what is not sent again, and how it ends. */
-import { appendFile, mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -177,6 +177,28 @@ test('what has not changed is not sent again, what has grown is; lost notes cost
 
 const large = jsonLines(...Array.from({ length: 700 }, (_, n) => ({ ...userRecord(n), text: 'plugh '.repeat(2_000) })));
 
+/** That these parts make up a file, each going on from the one before. */
+function isChain(bodies: Json[], file = large) {
+  const parts = bodies.sort((one, other) => one.part.from_line - other.part.from_line);
+  assert.ok(parts.length > 3);
+  assert.is(jsonLines(...parts.flatMap(({ records }) => records)), file);
+  let [from_line, prefix]: [number, string | undefined] = [0, undefined];
+  for (const [index, { part, records }] of parts.entries()) {
+    assert.equal([part.from_line, part.prefix_sha256, part.is_last], [from_line, prefix, index === parts.length - 1]);
+    from_line += records.length;
+    prefix = part.through_sha256;
+  }
+}
+
+/** That these parts make up a file, of which each names how many there are. */
+function isCounted(bodies: Json[], file = large) {
+  const parts = bodies.sort((one, other) => one.part.index - other.part.index);
+  assert.is(jsonLines(...parts.flatMap(({ records }) => records)), file);
+  const [{ part: first }] = parts;
+  for (const [index, { part }] of parts.entries())
+    assert.equal([part.index, part.count, part.file_sha256], [index, parts.length, first.file_sha256]);
+}
+
 test('a large file is sent in parts that make it up, and goes on after an interruption where it was', async ({
   home,
 }) => {
@@ -194,22 +216,78 @@ test('a large file is sent in parts that make it up, and goes on after an interr
       const { code, summary } = await run(home, listener.address);
       assert.equal([code, of(summary, 'claude').sent], [0, 1]);
       const after = bodiesOf(listener);
-      const parts = [...before, ...after].sort((one, other) => one.part.index - other.part.index);
-      assert.equal(
-        parts.map(({ part }) => part.index),
-        Array.from({ length: parts[0].part.count }, (_, n) => n),
-      );
-      assert.ok(parts.length > 3);
-      assert.is(jsonLines(...parts.flatMap(({ records }) => records)), large);
-      assert.is(new Set(parts.map(({ part }) => part.file_sha256)).size, 1);
-      let from = 0;
-      for (const { part, records } of parts) {
-        assert.is(part.from_line, from);
-        from += records.length;
-      }
+      isChain([...before, ...after]);
     },
     (n) => (isAway && n > 2 ? { kind: 'unavailable', error: 'no database' } : KEPT_TRANSCRIPT),
   );
+});
+
+test('of a large file that has grown only the end is sent, of one that was rewritten all of it', async ({ home }) => {
+  const file = await put(home, MAIN, large);
+  await listening(async (listener) => {
+    const sent = async () => {
+      listener.taken.length = 0;
+      assert.is((await run(home, listener.address)).code, 0);
+      return bodiesOf(listener);
+    };
+    const first = await sent();
+    isChain([...first]);
+    let grown = large;
+    for (let n = 0; n < 3; n++) {
+      grown += jsonLines(userRecord(1_000 + n));
+      await writeFile(file, grown);
+      const tail = await sent();
+      assert.is(tail.length, 1);
+      isChain([...first.slice(0, -1), ...tail], grown);
+    }
+    const much = grown + large;
+    await writeFile(file, much);
+    isChain([...first.slice(0, -1), ...(await sent())], much);
+    const rewritten = jsonLines(userRecord(7)) + much;
+    await writeFile(file, rewritten);
+    isChain(await sent(), rewritten);
+    await writeFile(file, jsonLines(userRecord(7)));
+    assert.equal(
+      (await sent()).map(({ part }) => part),
+      [undefined],
+    );
+  });
+});
+
+test('where the service lacks what was sent before, or knows no such parts, the file is sent anew in counted ones', async ({
+  home,
+}) => {
+  const file = await put(home, MAIN, large);
+  let refusal: TranscriptVerdict | null = null;
+  const listener: Listener = await serveIngest({
+    installation: () => 'a'.repeat(32),
+    appendTranscript: async (body, subject) => {
+      listener.taken.push({ body, subject });
+      const { part } = JSON.parse(Buffer.from(body).toString('utf8')) as Json;
+      return refusal && 'through_sha256' in part ? refusal : KEPT_TRANSCRIPT;
+    },
+  });
+  const grows = async (refused: TranscriptVerdict) => {
+    refusal = refused;
+    listener.taken.length = 0;
+    await appendFile(file, jsonLines(userRecord(1_000)));
+    assert.is((await run(home, listener.address)).code, 0);
+    const bodies = bodiesOf(listener);
+    isCounted(
+      bodies.filter(({ part }) => 'count' in part),
+      await readFile(file, 'utf8'),
+    );
+    return bodies.filter(({ part }) => 'through_sha256' in part).length;
+  };
+  assert.is((await run(home, listener.address)).code, 0);
+  assert.is(await grows({ kind: 'incomplete', error: 'it was purged' }), 1);
+  assert.ok((await grows({ kind: 'malformed', error: 'part.index is no whole number' })) <= 2);
+  refusal = null;
+  listener.taken.length = 0;
+  await appendFile(file, jsonLines(userRecord(1_001)));
+  await run(home, listener.address);
+  isChain(bodiesOf(listener), await readFile(file, 'utf8'));
+  await listener.close(0);
 });
 
 test('an upload that cannot be taken at the moment is tried again', async ({ home }) => {

@@ -5,6 +5,7 @@ import type { TranscriptWriter } from '../../../../core/engine/transcript/transc
 import { databaseSuite } from '../../../support/databases.ts';
 import {
   harnessFiles,
+  inChain,
   inParts,
   keptOf,
   records,
@@ -12,6 +13,7 @@ import {
   testTranscripts,
   type UploadedMessage,
   upload,
+  uploadBody,
 } from '../../../support/transcript-uploads.ts';
 
 databaseSuite('read transcripts', (test, database) => {
@@ -116,6 +118,77 @@ databaseSuite('read transcripts', (test, database) => {
     const [half] = inParts({ records: records(6) }, 3);
     const session_id = await sessionOf(...(half ? [half] : []), ...inParts({ records: records(6) }, 2).slice(1));
     assert.equal(await files(session_id), []);
+  });
+
+  test('of a file in chained parts a later version goes on from the parts of an earlier one', async () => {
+    const first = inChain({ records: records(10) }, 4);
+    const session_id = await sessionOf(...first);
+    assert.equal([(await files(session_id))[0]?.records, first.length], [records(10), 3]);
+    for (let count = 11; count < 30; count++) {
+      await upload(writer, ...inChain({ records: records(count) }, 4).slice(Math.ceil(count / 4) - 2));
+      const [file, ...others] = await files(session_id);
+      assert.equal([file?.records, others], [records(count), []]);
+    }
+    const [{ candidates = [] } = {}] = await transcriptCandidates(database(), session_id);
+    assert.is(candidates.length, 16);
+    assert.equal((await candidates.at(-1)?.load())?.records, records(14));
+  });
+
+  test('a later version may go on from what ended an earlier one, however many versions ago', async () => {
+    const [whole] = inChain({ records: records(3) }, 3);
+    const session_id = await sessionOf(...(whole ? [whole] : []));
+    for (let count = 4; count < 24; count++)
+      await upload(writer, ...inChain({ records: records(count) }, count - 1).slice(-1));
+    assert.equal((await files(session_id))[0]?.records, records(23));
+    const grown = inChain({ records: records(6) }, 3);
+    await upload(writer, ...grown.slice(-1));
+    assert.equal((await files(session_id))[0]?.records, records(6));
+  });
+
+  test('what ends a version is refused until all parts before it are here, each file by itself; others come in any order', async () => {
+    const [first, second, third, last] = inChain({ records: records(14) }, 4);
+    const append = (one: UploadedMessage | undefined) => writer.append(uploadBody(one), null);
+    const session_id = await sessionOf({ records: records(1) });
+    const refused = {
+      kind: 'incomplete',
+      error: 'Cannot keep the transcript: records before these are not stored; send the file from its beginning',
+    };
+    assert.equal(await append(last), refused);
+    for (const part of [third, first]) assert.is((await append(part)).kind, 'accepted');
+    assert.equal(await append(last), refused);
+    for (const other of [{ agent_id: 'a' }, { kind: 'completed' }]) await append({ ...second, ...other });
+    await append({ ...second, session: { ...SESSION, harness_session_id: 'another' } });
+    assert.equal(await append(last), refused);
+    assert.equal((await files(session_id))[0]?.records, records(1));
+    await append(second);
+    assert.is((await append(last)).kind, 'accepted');
+    assert.equal((await files(session_id))[0]?.records, records(14));
+    const around = { from_line: 9, prefix_sha256: 'ab'.repeat(32), through_sha256: 'ab'.repeat(32), is_last: true };
+    assert.equal(await append({ records: records(2), part: around }), refused, 'a part is never before itself');
+  });
+
+  test('after a correction has moved its beginning, a version that goes on from there is refused', async () => {
+    const [first, last] = inChain({ records: records(6) }, 4);
+    const [{ raw_turn_id = 0 } = {}] = await upload(writer, ...(first ? [first] : []));
+    const attribution = {
+      harness_id: 'claude',
+      harness_session_id: 'another',
+      thread_id: '',
+      parent_harness_session_id: null,
+    };
+    const repair = { raw_turn_id, svc_proxy_request_id: null, ...attribution, reason: 'test' };
+    const failure = await database()
+      .execute('repairAttribution', repair)
+      .catch((error: Error) => error);
+    assert.match(String(failure), 'it is one of several parts of a transcript');
+    await database().sql(`insert into svc.sessions (session_id, harness_id, harness_session_id, client_key, started_at, last_seen_at)
+      select '00000000-0000-4000-8000-000000000001', 'claude', 'another', '', started_at, last_seen_at from svc.sessions`);
+    await database().sql(
+      `insert into svc.raw_turn_corrections (raw_turn_id, kind, session_id, thread_id, reason)
+      values ($1, 'link', '00000000-0000-4000-8000-000000000001', '', 'test')`,
+      [raw_turn_id],
+    );
+    assert.is((await writer.append(uploadBody(last), null)).kind, 'incomplete');
   });
 
   test('the versions of an identity are there newest first, sixteen at most, and read only when asked for', async () => {

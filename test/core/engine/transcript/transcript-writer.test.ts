@@ -10,6 +10,7 @@ import { capturedCall, chat, takeIn } from '../../../support/captured-calls.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import {
   harnessFiles,
+  inChain,
   inParts,
   keptOf,
   record,
@@ -321,6 +322,8 @@ databaseSuite('transcript writer', (test, database) => {
     const session = JSON.stringify(SESSION);
     const part = (rest: object) =>
       JSON.stringify({ index: 0, count: 1, file_sha256: 'ab'.repeat(32), from_line: 0, ...rest });
+    const chained = (rest: object) =>
+      JSON.stringify({ from_line: 0, through_sha256: 'ab'.repeat(32), is_last: true, ...rest });
     const told = (rest: string) => `{"session":${session},"records":[],${rest}}`;
     for (const [body, why] of [
       ['', 'it is no JSON object'],
@@ -348,6 +351,11 @@ databaseSuite('transcript writer', (test, database) => {
       [told(`"part":${part({ count: 0 })}`), 'part.count is too small'],
       [told(`"part":${part({ file_sha256: 'sekret' })}`), 'part.file_sha256 is malformed'],
       [told(`"part":${part({ from_line: '1' })}`), 'part.from_line is no whole number'],
+      [told(`"part":${chained({ from_line: -1 })}`), 'part.from_line is too small'],
+      [told(`"part":${chained({ through_sha256: 'sekret' })}`), 'part.through_sha256 is malformed'],
+      [told(`"part":${chained({ is_last: 'sekret' })}`), 'part.is_last is no boolean'],
+      [told(`"part":${chained({ from_line: 1 })}`), 'part.prefix_sha256 is missing'],
+      [told(`"part":${chained({ prefix_sha256: 'ab'.repeat(32) })}`), 'part.prefix_sha256 is not of a first part'],
       [
         `{"session":{"harness_session_id":"s","harness_metadata":${'{"a":'.repeat(40)}1${'}'.repeat(40)}},"records":[]}`,
         'session.harness_metadata is nested too deep',
@@ -398,7 +406,7 @@ databaseSuite('transcript writer', (test, database) => {
 
   test('the files that Claude Code and Codex left, whole and in parts, are kept to the byte', async () => {
     for (const file of (['claude', 'codex'] as const).flatMap(harnessFiles)) {
-      for (const said of [file, ...inParts(file, 4)]) {
+      for (const said of [file, ...inParts(file, 4), ...inChain(file, 4)]) {
         const body = uploadBody(said);
         const { raw_turn_id, deduped, summary } = keptOf(await writer.append(body, null));
         const bytes = await database().execute('rawTurnBytes', { raw_turn_id });
