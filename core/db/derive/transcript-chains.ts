@@ -51,7 +51,7 @@ export async function hasPrefix(db: Sql, { session_id, summary }: ChainedTo): Pr
   return before !== undefined && before.part.from_line < part.from_line;
 }
 
-/** Each part is behind the one that it names, which stands before it in the file. */
+/** Each part is behind the one that it names, which stands before it in the file. Of parts with the same end the first stays: it may be known. */
 function linked(parts: readonly StoredPart[]): { complete: Map<string, Link>; tips: Link[] } {
   const complete = new Map<string, Link>();
   const tips: Link[] = [];
@@ -60,7 +60,8 @@ function linked(parts: readonly StoredPart[]): { complete: Map<string, Link>; ti
     const before = prefix_sha256 === null ? null : complete.get(keyOf(part, prefix_sha256));
     if (before === undefined || (before && before.part.from_line >= part.from_line)) continue;
     const link = { part, before };
-    complete.set(keyOf(part, part.through_sha256), link);
+    const end = keyOf(part, part.through_sha256);
+    if (!complete.has(end)) complete.set(end, link);
     if (part.is_last) tips.push(link);
   }
   return { complete, tips };

@@ -1,6 +1,6 @@
 /** Claims: the calls that a session's transcripts contain, and which of them count for another session. */
 import { sql } from 'drizzle-orm';
-import type { CallClaim } from '../../derive/transcript/turns.ts';
+import type { CallClaim } from '../../derive/transcript/linked-calls.ts';
 import { jsonText } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from '../store/call-owners.ts';

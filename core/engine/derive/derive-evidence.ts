@@ -19,6 +19,7 @@ import {
   type CountedTurn,
   countedOnce,
   type Inherited,
+  knownTurns,
   type TranscriptTurn,
   transcriptTurns,
   turnDigest,
@@ -26,6 +27,7 @@ import {
 import type { CallTurn } from '../../derive/turn.ts';
 import { DERIVE_VERSION } from '../../derive/version.ts';
 import { type ReadTranscripts, readTranscripts } from '../transcript/read-transcript-files.ts';
+import { noReadings, type RecentReadings } from '../transcript/recent-readings.ts';
 import { rereadSession } from './reread-session.ts';
 
 export type SessionEvidence = {
@@ -38,20 +40,25 @@ export type SessionEvidence = {
   turns(): Promise<readonly CallTurn[]>;
 };
 
-/** @param beforeReading called before files are read. @throws {DatabaseError}, and what `beforeReading` throws */
-export async function sessionEvidence(
-  database: Database,
-  reader: Reader,
-  session_id: string,
-  beforeReading: () => Promise<void> = async () => {},
-): Promise<SessionEvidence> {
+type EvidenceDeps = {
+  database: Database;
+  reader: Reader;
+  /** What was read of transcripts a moment ago. */
+  readings?: RecentReadings | undefined;
+  /** Called before files are read. */
+  beforeReading?: (() => Promise<void>) | undefined;
+};
+
+/** @throws {DatabaseError}, and what `beforeReading` throws */
+export async function sessionEvidence(deps: EvidenceDeps, session_id: string): Promise<SessionEvidence> {
+  const { database, reader, beforeReading = async () => {} } = deps;
   const state = await database.execute('transcriptState', { session_id });
   const { reading } = state;
   if (state.newest === null && !reading && !state.has_claims) return noTranscripts;
   const projected = isProjected(state);
   if (!reading || !isCurrent(state)) {
     await beforeReading();
-    return newEvidence(database, reader, session_id, state);
+    return newEvidence(deps, session_id, state);
   }
   return {
     ...noTranscripts,
@@ -100,22 +107,23 @@ export async function storedTranscripts(
   const state = await execute('transcriptState', { session_id });
   const waits = (state.newest !== null || state.reading !== null) && !isCurrent(state);
   const calls = state.reading?.projected ? await projectedTurns({ execute }, reader, session_id) : [];
-  const elsewhere = calls.flatMap((call) => call.elsewhere.map(({ node_hash }) => node_hash));
+  const elsewhere = calls.flatMap((call) => call.elsewhere().map(({ node_hash }) => node_hash));
   return { nodes: placedNodes(session_id, calls), elsewhere, read_up_to: state.reading?.read_up_to ?? 0, waits };
 }
 
 const placedNodes = (session_id: string, turns: readonly TranscriptTurn[]): PlacedNode[] =>
-  turns.flatMap(({ turn: { raw_turn_id }, nodes }) => nodes.map((node) => ({ ...node, raw_turn_id, session_id })));
+  turns.flatMap(({ turn: { raw_turn_id }, nodes }) => nodes().map((node) => ({ ...node, raw_turn_id, session_id })));
 
 async function newEvidence(
-  database: Database,
-  reader: Reader,
+  { database, reader, readings = noReadings }: EvidenceDeps,
   session_id: string,
   state: TranscriptState,
 ): Promise<SessionEvidence> {
   const projected = isProjected(state);
-  const read = await readTranscripts(database, session_id);
-  const transcriptCalls = projected ? transcriptTurns(session_id, read.sources, reader.priceOf) : [];
+  const recent = readings.of(session_id);
+  const read = await readTranscripts(database, session_id, recent.parts);
+  const transcriptCalls = projected ? transcriptTurns(session_id, read.sources, reader.priceOf, recent.turns) : [];
+  readings.keep(session_id, { parts: read.parts, turns: knownTurns(transcriptCalls) });
   const claimed = await database.execute('claimCalls', {
     session_id,
     claims: transcriptCalls.map(({ claim }) => claim),
@@ -125,7 +133,7 @@ async function newEvidence(
   if (removed.length > 0 && state.has_calls) {
     // Nodes that calls over the wire also hold may be stored as a transcript's: reading all again clears what is stored of transcripts.
     await rereadSession(database, reader, session_id);
-    return sessionEvidence(database, reader, session_id);
+    return sessionEvidence({ database, reader, readings }, session_id);
   }
   const evidence = evidenceIn(read.threads);
   const previous = state.reading ? evidenceFrom(state.reading.evidence) : noEvidence;

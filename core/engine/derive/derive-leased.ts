@@ -8,6 +8,7 @@ import { type Backoff, sleepUntil } from '../../retry.ts';
 import type { EnginePace } from '../pace.ts';
 import type { Precedence } from '../precedence.ts';
 import { type LargeTranscripts, Postponed } from '../transcript/large-transcripts.ts';
+import type { RecentReadings } from '../transcript/recent-readings.ts';
 import { deriveSession } from './derive-session.ts';
 import { classOf, isTransient, type QueryRetry } from './query-retry.ts';
 
@@ -24,6 +25,7 @@ export type LeasedDeps = {
   withRetry: QueryRetry;
   outage: Outage;
   largeTranscripts: LargeTranscripts;
+  readings: RecentReadings;
 };
 
 /** What the lanes know of the database: while it fails, each waits longer before it gives its lease back. */
@@ -31,13 +33,16 @@ export type Outage = { began: boolean; backoff: Backoff };
 
 /** Never throws. */
 export async function deriveLeased(deps: LeasedDeps, lease: Lease): Promise<void> {
-  const { database, reader, log, metrics, signal, pause, precedence, outage } = deps;
+  const { database, reader, log, metrics, signal, pause, precedence, outage, readings } = deps;
   const { session_id } = lease;
   const began = performance.now();
   const stopRenewing = renewing(database, [lease]);
   const { enter, leave } = deps.largeTranscripts.entrance(session_id);
   try {
-    const { folded, end } = await deriveSession({ database, reader, signal, precedence, beforeReading: enter }, lease);
+    const { folded, end } = await deriveSession(
+      { database, reader, signal, precedence, readings, beforeReading: enter },
+      lease,
+    );
     if (end === 'stopped') await database.execute('returnLeases', { leases: [lease] });
     if (end === 'lost') log.warn({ session_id }, 'another worker has taken over a session');
     outage.began = false;

@@ -14,6 +14,7 @@ import type { CallTurn } from '../../derive/turn.ts';
 import { DERIVE_VERSION } from '../../derive/version.ts';
 import { pricedOnce } from '../../price/priced-once.ts';
 import { openPrecedence, type Precedence } from '../precedence.ts';
+import type { RecentReadings } from '../transcript/recent-readings.ts';
 import { openYielder } from '../yielder.ts';
 import { sessionEvidence } from './derive-evidence.ts';
 import { type LoadedTurns, loadTurns } from './load-turns.ts';
@@ -26,6 +27,8 @@ type Deps = {
   precedence?: Precedence;
   /** Called before the session's transcripts are read; what it throws ends the pass. */
   beforeReading?: (() => Promise<void>) | undefined;
+  /** What was read of transcripts a moment ago. */
+  readings?: RecentReadings;
   /** The most turns of one commit. */
   commitTurns?: number;
 };
@@ -46,7 +49,7 @@ export async function deriveSession(
   const { session_id, lease_token, mark } = lease;
   const reader = { ...deps.reader, priceOf: pricedOnce(deps.reader.priceOf) };
   if (lease.from_scratch) await rereadSession(database, reader, session_id);
-  const { evidence, differs, ...reading } = await sessionEvidence(database, reader, session_id, deps.beforeReading);
+  const { evidence, differs, ...reading } = await sessionEvidence({ ...deps, database, reader }, session_id);
   const stored = await database.execute('deriveState', { session_id, version: DERIVE_VERSION, differs });
   const { up_to_seq } = stored;
   let state: SessionState = stored.state ?? emptyState(session_id);

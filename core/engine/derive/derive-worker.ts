@@ -31,6 +31,7 @@ import { openBackoff } from '../../retry.ts';
 import type { EnginePace } from '../pace.ts';
 import { openPrecedence, type Precedence } from '../precedence.ts';
 import { openLargeTranscripts } from '../transcript/large-transcripts.ts';
+import { openRecentReadings } from '../transcript/recent-readings.ts';
 import type { Uploads } from '../uploads.ts';
 import { deriveLeased, LEASE_MS, type LeasedDeps, renewing } from './derive-leased.ts';
 import { deriveTogether } from './derive-together.ts';
@@ -74,6 +75,7 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
     withRetry,
     outage: { began: false, backoff: openBackoff(RETRY) },
     largeTranscripts: openLargeTranscripts(database),
+    readings: openRecentReadings(),
   };
   const waiting: (() => void)[] = []; // for drained
   const backoff = openBackoff(RETRY); // of the loop, when the queue cannot be read

@@ -2,26 +2,32 @@
 import type { Database } from '../../db/database.ts';
 import type { TranscriptUploads } from '../../db/derive/transcript-readings.ts';
 import type { ThreadFile } from '../../derive/transcript/evidence.ts';
-import type { TranscriptSource } from '../../derive/transcript/turns.ts';
+import type { TranscriptSource } from '../../derive/transcript/linked-calls.ts';
 import type { TranscriptReading } from '../../harness/harness.ts';
 import { harnessById, harnesses } from '../../harness/harnesses.ts';
 import type { TranscriptFile } from '../../model/transcript.ts';
 import type { TranscriptReport } from '../../model/transcript-report.ts';
-import { type TranscriptCandidates, transcriptCandidates } from './read-transcripts.ts';
+import { type ReadParts, type TranscriptCandidates, transcriptCandidates } from './read-transcripts.ts';
 
 export type ReadTranscripts = {
   sources: TranscriptSource[]; // the conversations
   threads: ThreadFile[]; // how threads were started; the main file first
+  parts: ReadParts; // what all this was read from
   report: Omit<TranscriptReport, 'suppressed_by_wire'>;
 };
 
+/** @param known parts that need not be read again */
 export async function readTranscripts(
   database: Pick<Database, 'execute'>,
   session_id: string,
+  known?: Readonly<ReadParts>,
 ): Promise<ReadTranscripts> {
   const uploads = await database.execute('transcriptUploads', { session_id });
-  const out: ReadTranscripts = { sources: [], threads: [], report: { ...noReport, omitted_types: {} } };
-  for (const identity of await transcriptCandidates(database, session_id)) {
+  const out: ReadTranscripts = {
+    ...{ sources: [], threads: [], parts: new Map() },
+    report: { ...noReport, omitted_types: {} },
+  };
+  for (const identity of await transcriptCandidates(database, session_id, known, out.parts)) {
     if (identity.lifecycle === 'interacted') out.report.interacted_rows++;
     if (identity.lifecycle !== '' && !identity.main) continue; // never evidence of a spawn
     const { spawn, conversation, inert } = await selectVersions(identity);

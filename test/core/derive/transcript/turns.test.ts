@@ -2,7 +2,13 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type TranscriptSource, transcriptTurns, turnDigest } from '../../../../core/derive/transcript/turns.ts';
+import type { TranscriptSource } from '../../../../core/derive/transcript/linked-calls.ts';
+import {
+  knownTurns,
+  type TranscriptTurn,
+  transcriptTurns,
+  turnDigest,
+} from '../../../../core/derive/transcript/turns.ts';
 import { readClaudeTranscript } from '../../../../core/harness/claude-transcript.ts';
 import type { Identity } from '../../../../core/model/identity.ts';
 import { priceOf } from '../../../../core/price/prices.ts';
@@ -10,9 +16,11 @@ import {
   answeredBy,
   asked,
   claudeChat,
+  resulted,
   SESSION_ID,
   said,
   transcriptFile,
+  uses,
 } from '../../../support/transcript-records.ts';
 
 const test = suite('transcript turns');
@@ -31,6 +39,8 @@ const source = (records: unknown[], thread_id = '', rest: Partial<TranscriptSour
   ...rest,
 });
 const turns = (...sources: TranscriptSource[]) => transcriptTurns(SESSION, sources, priceOf);
+const rowsOf = (told: readonly TranscriptTurn[]) =>
+  told.map(({ turn, nodes, claim }) => ({ turn, nodes: nodes(), claim }));
 
 test('each call hangs on the one before; its messages, its answer and what was used stand in nodes, once', () => {
   const told = turns(source(claudeChat(2)));
@@ -40,7 +50,7 @@ test('each call hangs on the one before; its messages, its answer and what was u
     [one?.leaf_hash],
   );
   assert.is(two?.tip_hash, two?.fresh[0]?.node_hash);
-  const nodes = told.flatMap((call) => call.nodes);
+  const nodes = told.flatMap((call) => call.nodes());
   assert.equal(
     nodes.map(({ depth, role, input_tokens }) => [depth, role, input_tokens]),
     [
@@ -73,7 +83,7 @@ test('ids are told by session, thread and answer, and not by where the file lies
 test('what two threads both say is fresh in the earlier call alone', () => {
   const [first, second] = turns(source(claudeChat(1), 'b'), source(claudeChat(1), 'a')).map(({ turn, nodes }) => [
     turn.fresh.length,
-    nodes.length,
+    nodes().length,
   ]);
   assert.equal(
     [first, second],
@@ -93,12 +103,54 @@ test('a call that grows has another digest; one that stays, and its file alone m
   assert.not.equal(digests(grown)[2], digests(claudeChat(3))[2]);
 });
 
+test('whatever was read before, a file that has grown or changed gives the calls that it gives by itself', () => {
+  type Step = { kind: number; back: number; words: string };
+  const step: fc.Arbitrary<Step> = fc.record({
+    kind: fc.nat(9),
+    back: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(5)),
+    words: fc.constantFrom('Go on', 'ls', '<system-reminder>mind</system-reminder>', 'Done'),
+  });
+  const recordOf = ({ kind, back, words }: Step, n: number) => {
+    const edge: [string, string] = [n - 1 - back >= 0 ? `r${n - 1 - back}` : '', `r${n}`];
+    if (kind < 4)
+      return asked(edge, n, kind === 0 ? [resulted('t1', words)] : words, kind === 1 ? { cwd: '/elsewhere' } : {});
+    if (kind < 8) return answeredBy(edge, n, kind === 4 ? 'again' : `m${n}`, [said(words), uses('t1')]);
+    return kind === 8
+      ? { ...asked(edge, n, ''), type: 'system', subtype: 'compact_boundary', content: '' }
+      : { type: 'x' };
+  };
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 30 }), fc.array(fc.nat(30), { maxLength: 6 }), (steps, sizes) => {
+      const records = steps.map(recordOf);
+      let known = knownTurns([]);
+      for (const size of sizes) {
+        const files = [source(records.slice(0, size)), source(records.slice(size), 'a1')];
+        const told = transcriptTurns(SESSION, files, priceOf, known);
+        const alone = turns(...files);
+        assert.equal(rowsOf(told), rowsOf(alone));
+        assert.equal(
+          told.map(({ turn }) => turnDigest(turn)),
+          alone.map(({ turn }) => turnDigest({ ...turn })),
+        );
+        known = knownTurns(told);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('the turn of a call that has not changed is the one that was read before', () => {
+  const before = turns(source(claudeChat(9)));
+  const after = transcriptTurns(SESSION, [source(claudeChat(10))], priceOf, knownTurns(before));
+  for (const [n, { turn }] of before.entries()) assert.ok(after[n]?.turn === turn);
+});
+
 test('calls come in the order of the fold, however the files are given', () => {
   const late = [asked(['', 'x'], 11, 'Aside'), answeredBy(['x', 'y'], 12, 'msg_x', [said('Done')])];
   const files = [source(claudeChat(3)), source(late, 'a1'), source(late, 'a2')];
   fc.assert(
     fc.property(fc.shuffledSubarray(files, { minLength: 3 }), (given) => {
-      assert.equal(turns(...given), turns(...files));
+      assert.equal(rowsOf(turns(...given)), rowsOf(turns(...files)));
     }),
   );
 });

@@ -10,6 +10,7 @@ import { deriveTogether } from '../../../../core/engine/derive/derive-together.t
 import { openQueryRetry } from '../../../../core/engine/derive/query-retry.ts';
 import { openPrecedence } from '../../../../core/engine/precedence.ts';
 import { openLargeTranscripts } from '../../../../core/engine/transcript/large-transcripts.ts';
+import { noReadings } from '../../../../core/engine/transcript/recent-readings.ts';
 import { DatabaseError } from '../../../../core/errors.ts';
 import { openLog } from '../../../../core/log.ts';
 import { openBackoff } from '../../../../core/retry.ts';
@@ -28,6 +29,7 @@ const depsOf = (database: Database, signal = new AbortController().signal): Leas
   withRetry: openQueryRetry(log, signal),
   outage: { began: false, backoff: openBackoff({ firstMs: 1, maxMs: 1 }) },
   largeTranscripts: openLargeTranscripts(database),
+  readings: noReadings,
 });
 
 const leased = (database: Database, limit = 100): Promise<Lease[]> =>

@@ -9,6 +9,11 @@ import { runDeriveWorker } from '../../../../core/engine/derive/derive-worker.ts
 import { openQueryRetry } from '../../../../core/engine/derive/query-retry.ts';
 import { openPrecedence } from '../../../../core/engine/precedence.ts';
 import { openLargeTranscripts } from '../../../../core/engine/transcript/large-transcripts.ts';
+import {
+  noReadings,
+  openRecentReadings,
+  type RecentReadings,
+} from '../../../../core/engine/transcript/recent-readings.ts';
 import { openUploads } from '../../../../core/engine/uploads.ts';
 import { openLog } from '../../../../core/log.ts';
 import { openBackoff } from '../../../../core/retry.ts';
@@ -17,7 +22,7 @@ import { wireCall } from '../../../support/claude-wire.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { claudeChat } from '../../../support/transcript-records.ts';
-import { SESSION, testTranscripts, upload } from '../../../support/transcript-uploads.ts';
+import { inChain, SESSION, testTranscripts, upload } from '../../../support/transcript-uploads.ts';
 
 databaseSuite('deriving transcripts', (test, database) => {
   test.before.each(() => database().reset());
@@ -29,7 +34,7 @@ databaseSuite('deriving transcripts', (test, database) => {
       records: claudeChat(questions).map((record) => ({ ...record, sessionId: SESSION.harness_session_id })),
     });
   /** Derives what is due. @returns the names of the operations that it took */
-  const derived = async (): Promise<string[]> => {
+  const derived = async (readings?: RecentReadings): Promise<string[]> => {
     const names: string[] = [];
     const heard: Database = {
       ...database(),
@@ -42,7 +47,8 @@ databaseSuite('deriving transcripts', (test, database) => {
       const leases = await database().execute('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
       const [lease] = leases;
       if (!lease) return names;
-      await deriveSession({ database: heard, reader: builtIn, signal: new AbortController().signal }, lease);
+      const { signal } = new AbortController();
+      await deriveSession({ database: heard, reader: builtIn, signal, ...(readings && { readings }) }, lease);
     }
   };
   const mainCalls = async () =>
@@ -61,6 +67,33 @@ databaseSuite('deriving transcripts', (test, database) => {
     await takeIn(database(), [wireCall(1, { words: ['Question 1'], answer: 'Another answer' })]);
     assert.ok((await derived()).includes('turnsToDerive'));
     assert.is(await mainCalls(), 1, 'the wire holds the conversation now');
+  });
+
+  test('of a transcript that grows only the parts are read that were not read before, and its rows are those of a first reading', async () => {
+    const writer = testTranscripts(database());
+    const records = claudeChat(40).map((record) => ({ ...record, sessionId: SESSION.harness_session_id }));
+    const readings = openRecentReadings();
+    const reads: number[] = [];
+    for (const count of [20, 50, 58, 59, 60, 80]) {
+      const parts = inChain({ records: records.slice(0, count) }, 10);
+      await upload(writer, ...(count === 20 ? parts : parts.slice(-3)));
+      reads.push((await derived(readings)).filter((name) => name === 'rawTurnBytes').length);
+    }
+    assert.equal(reads, [2, 5, 1, 1, 1, 2], 'the first reading is not remembered');
+    const rows = async () => ({
+      ...{ nodes: await database().sql('select * from svc.nodes order by node_hash') },
+      ...{
+        spans: await database().sql(
+          'select trace_id, span_id, name, input, output, cost_usd from svc.spans order by 1, 2',
+        ),
+      },
+      calls: await database().sql('select * from svc.transcript_calls order by call_id'),
+    });
+    const grown = await rows();
+    assert.is(grown.calls.length, 40);
+    await database().execute('markFromScratch', { session_id });
+    await derived();
+    assert.equal(await rows(), grown);
   });
 
   test('large transcripts are derived one after another, and each in the end', async () => {
@@ -83,6 +116,7 @@ databaseSuite('deriving transcripts', (test, database) => {
       ...{ precedence: openPrecedence(database()), withRetry: openQueryRetry(log, signal) },
       outage: { began: false, backoff: openBackoff({ firstMs: 1, maxMs: 1 }) },
       largeTranscripts: openLargeTranscripts(database(), 1),
+      readings: noReadings,
     };
     await deriveLeased({ ...deps, database: overtaken }, first);
     const queue = () =>

@@ -1,0 +1,41 @@
+/**
+ * What was read of transcripts a moment ago. While an agent works its transcript grows every few seconds, and each time all of it counts
+ * once more: what has not changed is neither parsed nor hashed again.
+ */
+import { LRUCache } from 'lru-cache';
+import type { KnownTurns } from '../../derive/transcript/turns.ts';
+import type { ReadParts } from './read-transcripts.ts';
+
+/** `parts` in use, and the calls that they held. */
+export type Reading = { parts: ReadParts; turns: KnownTurns };
+
+export type RecentReadings = {
+  of(session_id: string): Reading;
+  /** Kept for a session that is read again within a minute: most are read once. */
+  keep(session_id: string, reading: Reading): void;
+};
+
+/** Of parts as they were sent; what is held of them is twice to three times as much. */
+const MOST_BYTES = 32 * 1024 * 1024;
+const UNUSED_MS = 60_000;
+const MOST_SESSIONS = 1_000;
+
+const NOTHING: Reading = { parts: new Map(), turns: new Map() };
+
+export function openRecentReadings(mostBytes = MOST_BYTES, unusedMs = UNUSED_MS): RecentReadings {
+  const forUnused = { ttl: unusedMs, ttlAutopurge: true };
+  const seen = new LRUCache<string, true>({ max: MOST_SESSIONS, ...forUnused });
+  const readings = new LRUCache<string, Reading>({ maxSize: mostBytes, sizeCalculation: bytesOf, ...forUnused });
+  return {
+    of: (session_id) => readings.get(session_id) ?? NOTHING,
+    keep: (session_id, reading) => {
+      if (seen.has(session_id)) readings.set(session_id, reading);
+      seen.set(session_id, true);
+    },
+  };
+}
+
+const bytesOf = ({ parts }: Reading): number => [...parts.values()].reduce((sum, { bytes }) => sum + bytes, 1);
+
+/** Nothing is kept. */
+export const noReadings: RecentReadings = { of: () => NOTHING, keep: () => {} };
