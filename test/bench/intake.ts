@@ -12,6 +12,7 @@ import { openLog } from '../../core/log.ts';
 import { openMetrics } from '../../core/metrics.ts';
 import { embeddedDatabase, serverDatabase, type TestDatabase } from '../support/databases.ts';
 import { heading, perSecond, row } from './figures.ts';
+import { benchGrowingTranscript } from './growing-transcript.ts';
 import { prose } from './prose.ts';
 import { benchTranscripts } from './transcripts.ts';
 
@@ -37,6 +38,7 @@ const loads: Load[] = [
 export async function benchIntake(groups: readonly string[]): Promise<void> {
   if (groups.length === 0 || groups.includes('turns')) await benchTurns();
   if (groups.length === 0 || groups.includes('transcripts')) await benchTranscripts();
+  if (groups.length === 0 || groups.includes('growing')) await benchGrowingTranscript();
   if (groups.includes('filled')) await benchFilled();
 }
 

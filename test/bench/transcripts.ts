@@ -6,9 +6,9 @@ import { buildService } from '../support/built-service.ts';
 import { emptyServerDatabase } from '../support/databases.ts';
 import { watchMemory } from '../support/process-memory.ts';
 import { emptyFolder, eventually, read, removeFolder, startService } from '../support/serve.ts';
+import { recordsOf, sessionNamed } from './claude-records.ts';
 import { databaseBytes } from './database-bytes.ts';
 import { heading, row } from './figures.ts';
-import { prose } from './prose.ts';
 
 const FILES = 300;
 const CALLS = 72; // of a file
@@ -92,50 +92,8 @@ async function sweep(kind: 'embedded' | 'server', program: string, dsn: string):
   }
 }
 
-/** A session of Claude Code as it is on disk: a record a line, a prompt now and then, and tools with their results. */
 function upload(n: number): string {
-  const session = `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
-  const records: unknown[] = [];
-  let parent: string | null = null;
-  let second = n * 3_600;
-  const put = (type: string, rest: object) => {
-    const uuid = `${session.slice(0, 24)}${String(records.length).padStart(6, '0')}${String(n).padStart(6, '0')}`;
-    const timestamp = new Date(Date.UTC(2026, 6, 27) + second++ * 1_000).toISOString();
-    const common = {
-      isSidechain: false,
-      userType: 'external',
-      cwd: '/home/ada/atlas',
-      version: '2.0.14',
-      gitBranch: 'main',
-    };
-    records.push({ parentUuid: parent, ...common, sessionId: session, type, uuid, timestamp, ...rest });
-    parent = uuid;
-  };
-  for (let call = 0; call < CALLS; call++) {
-    const seed = n * 1_000 + call;
-    const result = { tool_use_id: `toolu_${n}_${call - 1}`, type: 'tool_result', content: prose(1_200, seed) };
-    put('user', { message: { role: 'user', content: call % 9 === 0 ? prose(300, seed) : [result] } });
-    const content = [
-      { type: 'text', text: prose(300, seed + 7) },
-      ...(call % 9 === 8
-        ? []
-        : [{ type: 'tool_use', id: `toolu_${n}_${call}`, name: 'Read', input: { file_path: `src/${seed}.ts` } }]),
-    ];
-    const usage = {
-      input_tokens: 12,
-      output_tokens: 90,
-      cache_read_input_tokens: 40_000,
-      cache_creation_input_tokens: 900,
-    };
-    const message = {
-      id: `msg_${n}_${call}`,
-      type: 'message',
-      role: 'assistant',
-      model: 'claude-sonnet-4-5-20250929',
-      content,
-      usage,
-    };
-    put('assistant', { requestId: `req_${n}_${call}`, message });
-  }
-  return JSON.stringify({ session: { harness_id: 'claude', harness_session_id: session }, records });
+  const harness_session_id = sessionNamed(n);
+  const records = [...recordsOf({ session: n, calls: CALLS, resultBytes: 1_200 })];
+  return JSON.stringify({ session: { harness_id: 'claude', harness_session_id }, records });
 }

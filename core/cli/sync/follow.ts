@@ -36,7 +36,9 @@ export type Following = {
 const POLL_MS = 2_000;
 /** After an event: a harness writes several records one after the other. */
 const DEBOUNCE_MS = 300;
-/** A file is read whole each time, here and by the service: one that takes long waits so many times as long until the next time. */
+/** Each time a file is read whole, here and by the service, which takes some 15 to 25 ms of a core for a MB: a large one is sent less often. */
+const PAUSE_MS_PER_MB = 300;
+/** One that takes long to send waits so many times as long until the next time. */
 const PAUSE_FACTOR = 20;
 const SHORTEST_PAUSE_MS = 1_500;
 const MOST_WATCHED = 32;
@@ -85,7 +87,8 @@ export function followTranscripts(options: FollowOptions): Following {
         const tally = await sweep({ files: [file], client, sent, signal: aborting.signal });
         const [summary] = tally.summary([file.source], places);
         const tookMs = performance.now() - startedAt;
-        dueAt.set(file.path, performance.now() + Math.max(SHORTEST_PAUSE_MS, PAUSE_FACTOR * tookMs));
+        const pauseMs = Math.max(SHORTEST_PAUSE_MS, PAUSE_FACTOR * tookMs, (file.bytes / 1e6) * PAUSE_MS_PER_MB);
+        dueAt.set(file.path, performance.now() + pauseMs);
         for (const { reason } of summary?.refused ?? [])
           report(new OperatorError(`Cannot send a transcript: ${reason}`));
         if ((summary?.sent ?? 0) === 0) continue;
