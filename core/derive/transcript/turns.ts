@@ -35,9 +35,20 @@ export function countedOnce(session_id: string, turns: readonly TranscriptTurn[]
     const from = inherited.get(call_key) ?? (seen.has(call_key) ? session_id : undefined);
     seen.add(call_key);
     if (from === undefined) return { ...call, elsewhere: noNodes };
-    return { ...call, turn: { ...call.turn, inherited_from: from }, nodes: noNodes, elsewhere: call.nodes };
+    return { ...call, turn: inheritedTurn(call.turn, from), nodes: noNodes, elsewhere: call.nodes };
   });
 }
+
+/** The same turn for the same arguments, so that its digest is known. */
+function inheritedTurn(turn: CallTurn, inherited_from: string): CallTurn {
+  const known = inheritedTurns.get(turn);
+  if (known?.inherited_from === inherited_from) return known;
+  const inherited = { ...turn, inherited_from };
+  inheritedTurns.set(turn, inherited);
+  return inherited;
+}
+
+const inheritedTurns = new WeakMap<CallTurn, CallTurn>();
 
 const noNodes = (): NodeRow[] => [];
 
