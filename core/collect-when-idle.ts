@@ -18,7 +18,8 @@ export function collectWhenIdle({ lookMs = 10_000, looks = 2 } = {}): () => void
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
     idle = utilization < IDLE_UTILIZATION ? idle + 1 : 0;
-    if (idle < looks || heapBytes() < left + WORTH_BYTES) return;
+    if (idle < looks || (!hasGarbage && heapBytes() < left + WORTH_BYTES)) return;
+    hasGarbage = false;
     collectAvailable();
     left = heapBytes();
     before = performance.eventLoopUtilization(); // this was no work
@@ -26,6 +27,13 @@ export function collectWhenIdle({ lookMs = 10_000, looks = 2 } = {}): () => void
   }, lookMs).unref();
   return () => clearInterval(looking);
 }
+
+let hasGarbage = false;
+
+/** Says that much of this thread's heap was let go of without any having come: the next idle interval collects it. */
+export const leaveGarbage = (): void => {
+  hasGarbage = true;
+};
 
 /** With what V8 holds and does not use. */
 const heapBytes = () => getHeapStatistics().total_heap_size;

@@ -1,4 +1,5 @@
 /** Gives back what a cache holds once nobody has used it for a while. */
+import { leaveGarbage } from '../collect-when-idle.ts';
 
 /** @param clear called when `unusedMs` have passed since the last use @returns a function to call with each use */
 export function whenUnused(unusedMs: number, clear: () => void): () => void {
@@ -13,6 +14,7 @@ export function whenUnused(unusedMs: number, clear: () => void): () => void {
     if (leftMs > 0) return wait(leftMs);
     waiting = false;
     clear();
+    leaveGarbage();
   };
   return () => {
     usedAt = performance.now();

@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { collect } from '../../core/collect-garbage.ts';
-import { collectWhenIdle } from '../../core/collect-when-idle.ts';
+import { collectWhenIdle, leaveGarbage } from '../../core/collect-when-idle.ts';
 import { eventually } from '../support/serve.ts';
 import '../support/with-gc.ts';
 
@@ -40,7 +40,7 @@ test('a thread that works is left alone', async () => {
   assert.ok(heap() > before - 16 * MB);
 });
 
-test('where little has come since the last collection there is no other', async () => {
+test('where little has come since the last collection there is no other, but after a cache was emptied', async () => {
   const { gc } = globalThis;
   let collections = 0;
   globalThis.gc = (() => {
@@ -51,6 +51,10 @@ test('where little has come since the last collection there is no other', async 
     await eventually('the collection', async () => collections > 0, 10_000);
     await pause(500);
     assert.is(collections, 1);
+    leaveGarbage();
+    await eventually('another collection', async () => collections > 1, 10_000);
+    await pause(500);
+    assert.is(collections, 2);
   } finally {
     globalThis.gc = gc;
   }

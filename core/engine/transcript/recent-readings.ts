@@ -3,6 +3,7 @@
  * once more: what has not changed is neither parsed nor hashed again.
  */
 import { LRUCache } from 'lru-cache';
+import { leaveGarbage } from '../../collect-when-idle.ts';
 import type { KnownTurns } from '../../derive/transcript/turns.ts';
 import type { ReadParts } from './read-transcripts.ts';
 
@@ -25,7 +26,12 @@ const NOTHING: Reading = { parts: new Map(), turns: new Map() };
 export function openRecentReadings(mostBytes = MOST_BYTES, unusedMs = UNUSED_MS): RecentReadings {
   const forUnused = { ttl: unusedMs, ttlAutopurge: true };
   const seen = new LRUCache<string, true>({ max: MOST_SESSIONS, ...forUnused });
-  const readings = new LRUCache<string, Reading>({ maxSize: mostBytes, sizeCalculation: bytesOf, ...forUnused });
+  const readings = new LRUCache<string, Reading>({
+    ...{ maxSize: mostBytes, sizeCalculation: bytesOf, ...forUnused },
+    dispose: (_reading, _session_id, reason) => {
+      if (reason === 'expire') leaveGarbage();
+    },
+  });
   return {
     of: (session_id) => readings.get(session_id) ?? NOTHING,
     keep: (session_id, reading) => {
