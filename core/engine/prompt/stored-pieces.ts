@@ -17,7 +17,7 @@ const CACHE_BYTES = 64 * 1024 * 1024;
 /** What is read of a piece: mostly one block, of which the texts stay in the bytes. (Measured: 2.7 kB of heap for a short message.) */
 const READ_BYTES = 2_700;
 /** A reader who goes on to the next call within this time finds its pieces; a pass over all sessions leaves them behind for nobody. */
-const UNUSED_MS = 60_000;
+const UNUSED_MS = 30_000;
 const PAGES = 4_096;
 const QUERY = { ids: 512, bytes: 4 * 1024 * 1024 };
 
