@@ -25,12 +25,12 @@ type Sending = {
 const WINDOW = 2;
 
 /**
- * Sends what the service does not have. Where it lacks what was sent before, as after a purge, or is an older build, the file is sent anew.
+ * Sends what the service does not have: of a file that goes on from the prefix the rest, else all of it, to an older build in counted parts.
  * @throws {OperatorError} the service has ended @throws the error of the file system
  */
 export async function sendTranscript(sending: Sending): Promise<SendResult> {
   let result = await sendChained(sending);
-  if (result === 'changed') result = await sendChained({ ...sending, prefix: null });
+  if (typeof result === 'string' && sending.prefix !== null) result = await sendChained({ ...sending, prefix: null });
   return typeof result === 'string' ? sendCounted(sending) : result;
 }
 

@@ -254,39 +254,49 @@ test('of a large file that has grown only the end is sent, of one that was rewri
   });
 });
 
-test('where the service lacks what was sent before, or knows no such parts, the file is sent anew in counted ones', async ({
+test('where the service lacks what was sent before the file is sent anew, and to one that knows no such parts in counted ones', async ({
   home,
 }) => {
   const file = await put(home, MAIN, large);
-  let refusal: TranscriptVerdict | null = null;
+  const stored = new Set<string>(); // hashes of beginnings
+  let isOld = false;
   const listener: Listener = await serveIngest({
     installation: () => 'a'.repeat(32),
     appendTranscript: async (body, subject) => {
       listener.taken.push({ body, subject });
       const { part } = JSON.parse(Buffer.from(body).toString('utf8')) as Json;
-      return refusal && 'through_sha256' in part ? refusal : KEPT_TRANSCRIPT;
+      if ('count' in part) return KEPT_TRANSCRIPT;
+      if (isOld) return { kind: 'malformed', error: 'part.index is no whole number' };
+      if (part.is_last && !stored.has(part.prefix_sha256)) return { kind: 'incomplete', error: 'it was purged' };
+      stored.add(part.through_sha256);
+      return KEPT_TRANSCRIPT;
     },
   });
-  const grows = async (refused: TranscriptVerdict) => {
-    refusal = refused;
+  const grown = async () => {
     listener.taken.length = 0;
     await appendFile(file, jsonLines(userRecord(1_000)));
     assert.is((await run(home, listener.address)).code, 0);
-    const bodies = bodiesOf(listener);
+    return bodiesOf(listener);
+  };
+  isChain(await grown(), await readFile(file, 'utf8'));
+  assert.is((await grown()).length, 1);
+  stored.clear();
+  const [refused, ...anew] = await grown();
+  assert.ok(refused.part.is_last);
+  isChain(anew, await readFile(file, 'utf8'));
+  assert.is((await grown()).length, 1);
+
+  isOld = true;
+  for (let n = 0; n < 2; n++) {
+    const bodies = await grown();
     isCounted(
       bodies.filter(({ part }) => 'count' in part),
       await readFile(file, 'utf8'),
     );
-    return bodies.filter(({ part }) => 'through_sha256' in part).length;
-  };
-  assert.is((await run(home, listener.address)).code, 0);
-  assert.is(await grows({ kind: 'incomplete', error: 'it was purged' }), 1);
-  assert.ok((await grows({ kind: 'malformed', error: 'part.index is no whole number' })) <= 2);
-  refusal = null;
-  listener.taken.length = 0;
-  await appendFile(file, jsonLines(userRecord(1_001)));
-  await run(home, listener.address);
-  isChain(bodiesOf(listener), await readFile(file, 'utf8'));
+  }
+  isOld = false;
+  isChain(await grown(), await readFile(file, 'utf8'));
+  assert.is((await grown()).length, 1);
   await listener.close(0);
 });
 
