@@ -13,7 +13,13 @@ const KIB_PER_MIB = 1024;
 const NAME_CHARACTERS = 60;
 
 /** The process and its descendants; those that have ended meanwhile are left out. */
-export function memoryOf(pid: number): ProcessMemory[] {
+export const memoryOf = (pid: number): ProcessMemory[] =>
+  processesOf(pid)
+    .map((one) => ({ pid: one, name: nameOf(textOf(`/proc/${one}/cmdline`)), mib: mibOf(one) }))
+    .filter(({ mib }) => mib > 0);
+
+/** The ids of the process and its descendants. */
+export function processesOf(pid: number): number[] {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc'))
     if (/^\d+$/.test(name)) {
@@ -22,9 +28,7 @@ export function memoryOf(pid: number): ProcessMemory[] {
     }
   const pids = [pid];
   for (const one of pids) for (const [child, parent] of parents) if (parent === one) pids.push(child);
-  return pids
-    .map((one) => ({ pid: one, name: nameOf(textOf(`/proc/${one}/cmdline`)), mib: mibOf(one) }))
-    .filter(({ mib }) => mib > 0);
+  return pids;
 }
 
 /** In MiB, of all of them together: when the watch began, the most since then, and at this moment. */

@@ -1,12 +1,12 @@
 /** How long a process has computed, and everything that it has started. */
 import { readFileSync } from 'node:fs';
-import { memoryOf } from './process-memory.ts';
+import { processesOf } from './process-memory.ts';
 
 const TICKS_PER_SECOND = 100; // proc(5): of the kernels that are in use
 
 /** Seconds of a processor, of those that run at this moment. */
 export const processorSeconds = (pid: number): number =>
-  memoryOf(pid).reduce((sum, one) => sum + ticksOf(one.pid), 0) / TICKS_PER_SECOND;
+  processesOf(pid).reduce((sum, one) => sum + ticksOf(one), 0) / TICKS_PER_SECOND;
 
 /** 0: it has ended. */
 function ticksOf(pid: number): number {

@@ -29,20 +29,13 @@ const WINDOW = 2;
  * @throws {OperatorError} the service has ended @throws the error of the file system
  */
 export async function sendTranscript(sending: Sending): Promise<SendResult> {
-  let result = await sendChained(sending);
-  if (typeof result === 'string' && sending.prefix !== null) result = await sendChained({ ...sending, prefix: null });
-  return typeof result === 'string' ? sendCounted(sending) : result;
+  const rest = await sendChained(sending);
+  const sent = rest ?? (sending.prefix && (await sendChained({ ...sending, prefix: null })));
+  return sent ?? sendCounted(sending);
 }
 
-/** In parts that go on from each other. `changed`: it does not begin with the prefix. `unconnected`: the service takes no such part. */
-async function sendChained({
-  source,
-  found,
-  head,
-  client,
-  prefix,
-  advanced,
-}: Sending): Promise<SendResult | 'changed' | 'unconnected'> {
+/** In parts that go on from each other. Null: it does not begin with the prefix, or the service does not take such a part. */
+async function sendChained({ source, found, head, client, prefix, advanced }: Sending): Promise<SendResult | null> {
   const uploads = openUploads(client, (part) => advanced(through(part), part.bytes));
   const skipped = { parts: prefix?.parts ?? 0, bytes: 0 };
   let last: LinesPart | null = null;
@@ -52,19 +45,18 @@ async function sendChained({
       if (part.index < skipped.parts) {
         skipped.bytes += part.bytes;
         const isEnd = part.index + 1 === skipped.parts;
-        if (part.is_last || (isEnd && part.through_sha256 !== prefix?.sha256)) return 'changed';
+        if (part.is_last || (isEnd && part.through_sha256 !== prefix?.sha256)) return null;
         if (isEnd) advanced(through(part), skipped.bytes);
         continue;
       }
       const isWhole = part.index === 0 && part.is_last;
       const { from_line, prefix_sha256, through_sha256, is_last } = part;
       const place = { from_line, ...(prefix_sha256 !== null && { prefix_sha256 }), through_sha256, is_last };
-      if (is_last && (await uploads.settled()) !== null) return 'unconnected';
-      const refused = await uploads.begin(isWhole ? head : { ...head, part: place }, part);
-      if (refused) return isWhole ? refused : 'unconnected';
+      if (is_last && (await uploads.settled()) !== null) return null;
+      if ((await uploads.begin(isWhole ? head : { ...head, part: place }, part)) !== null) return null;
     }
     const refused = await uploads.settled();
-    if (refused) return last?.index === 0 ? refused : 'unconnected';
+    if (refused) return last?.index === 0 ? refused : null;
   } finally {
     await uploads.ended();
   }

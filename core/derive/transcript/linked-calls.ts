@@ -52,12 +52,12 @@ export type LinkedCall = {
 
 /**
  * Each call linked to the history that it continues. The history is never copied, so that the cost is linear in the file.
- * @param known of an earlier reading, by call id: one that is the same and goes on from the same is not hashed again
+ * @param known the call of an earlier reading: one that is the same and goes on from the same is not hashed again
  */
 export function linkedCalls(
   session_id: string,
   { reading, thread_id, raw_turn_id, identity }: TranscriptSource,
-  known: ReadonlyMap<string, LinkedCall>,
+  known: (call_id: string) => LinkedCall | undefined,
 ): LinkedCall[] {
   const format = formatById(reading.format);
   const history: HistoryNode[] = [];
@@ -88,7 +88,7 @@ export function linkedCalls(
     history.length = Math.min(history.length, call.keeps);
     const after = history.at(-1)?.spine ?? null;
     const call_id = callId(identity, thread_id, call.local_id);
-    const before = known.get(call_id);
+    const before = known(call_id);
     if (before && before.after === after && before.place === place && isSame(before, call, history.length)) {
       history.push(...before.added, before.answer);
       return { ...before, claim: { ...before.claim, file_ended_at: file_ended_at(before.turn) } };

@@ -68,7 +68,7 @@ export function transcriptTurns(
   priceOf: PriceOf,
   known: KnownTurns = new Map(),
 ): TranscriptTurn[] {
-  const before = new Map([...known].map(([call_id, { linked }]) => [call_id, linked]));
+  const before = (call_id: string) => known.get(call_id)?.linked;
   const first = new Map<string, LinkedCall>(); // a call that branches share occurs once
   for (const source of sources)
     for (const call of linkedCalls(session_id, source, before))

@@ -120,10 +120,10 @@ async function newEvidence(
   state: TranscriptState,
 ): Promise<SessionEvidence> {
   const projected = isProjected(state);
-  const recent = readings.of(session_id);
-  const read = await readTranscripts(database, session_id, recent.parts);
-  const transcriptCalls = projected ? transcriptTurns(session_id, read.sources, reader.priceOf, recent.turns) : [];
-  readings.keep(session_id, { parts: read.parts, turns: knownTurns(transcriptCalls) });
+  const recent = readings.begin(session_id);
+  const read = await readTranscripts(database, session_id, recent?.parts);
+  const transcriptCalls = projected ? transcriptTurns(session_id, read.sources, reader.priceOf, recent?.turns) : [];
+  if (recent) readings.keep(session_id, { parts: read.parts, turns: knownTurns(transcriptCalls) });
   const claimed = await database.execute('claimCalls', {
     session_id,
     claims: transcriptCalls.map(({ claim }) => claim),

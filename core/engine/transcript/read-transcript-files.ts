@@ -12,11 +12,11 @@ import { type ReadParts, type TranscriptCandidates, transcriptCandidates } from 
 export type ReadTranscripts = {
   sources: TranscriptSource[]; // the conversations
   threads: ThreadFile[]; // how threads were started; the main file first
-  parts: ReadParts; // what all this was read from
+  parts: ReadParts; // what all this was read from, where they are to be kept
   report: Omit<TranscriptReport, 'suppressed_by_wire'>;
 };
 
-/** @param known parts that need not be read again */
+/** @param known parts that need not be read again; absent: none are kept */
 export async function readTranscripts(
   database: Pick<Database, 'execute'>,
   session_id: string,
@@ -27,7 +27,8 @@ export async function readTranscripts(
     ...{ sources: [], threads: [], parts: new Map() },
     report: { ...noReport, omitted_types: {} },
   };
-  for (const identity of await transcriptCandidates(database, session_id, known, out.parts)) {
+  const parts = known && { known, read: out.parts };
+  for (const identity of await transcriptCandidates(database, session_id, parts)) {
     if (identity.lifecycle === 'interacted') out.report.interacted_rows++;
     if (identity.lifecycle !== '' && !identity.main) continue; // never evidence of a spawn
     const { spawn, conversation, inert } = await selectVersions(identity);

@@ -21,22 +21,24 @@ export type TranscriptCandidates = {
 /** The records in turns of the log that hold a file or a part of one, by `raw_turn_id`; `bytes` as they were sent. */
 export type ReadParts = Map<number, { records: readonly unknown[]; bytes: number }>;
 
+/** `known` need not be read again; `read` gets all that were used. */
+export type KeptParts = { known: Readonly<ReadParts>; read: ReadParts };
+
 /**
  * The files that there are, without reading any of them. The main file comes first, then the agents by id.
- * @param known parts that need not be read again @param read is given the parts of what is loaded
+ * @param parts where they are to be kept
  */
 export async function transcriptCandidates(
   { execute }: Pick<Database, 'execute'>,
   session_id: string,
-  known: Readonly<ReadParts> = new Map(),
-  read: ReadParts = new Map(),
+  parts?: KeptParts,
 ): Promise<TranscriptCandidates[]> {
   const identities = await execute('transcriptVersions', { session_id });
   return identities.map(({ versions, ...identity }) => ({
     ...identity,
     candidates: versions.map((version) => {
       const head = headOf(version);
-      return { ...head, load: async () => ({ ...head, records: await recordsOf({ execute, known, read }, version) }) };
+      return { ...head, load: async () => ({ ...head, records: await recordsOf(execute, version, parts) }) };
     }),
   }));
 }
@@ -55,17 +57,20 @@ const headOf = ({ summary, harness_id, harness_session_id, newest_id, received_a
 });
 
 /** @throws {Error} when a part of it is gone: a purge has happened meanwhile, and the caller has to start anew */
-async function recordsOf({ execute, known, read }: Parts, { raw_turn_ids }: TranscriptVersion): Promise<unknown[]> {
+async function recordsOf(
+  execute: Database['execute'],
+  { raw_turn_ids }: TranscriptVersion,
+  parts?: KeptParts,
+): Promise<unknown[]> {
   const records: unknown[] = [];
   for (const raw_turn_id of raw_turn_ids) {
-    const part = known.get(raw_turn_id) ?? read.get(raw_turn_id) ?? (await readPart(execute, raw_turn_id));
-    read.set(raw_turn_id, part);
+    const known = parts?.known.get(raw_turn_id) ?? parts?.read.get(raw_turn_id);
+    const part = known ?? (await readPart(execute, raw_turn_id));
+    parts?.read.set(raw_turn_id, part);
     for (const record of part.records) records.push(record);
   }
   return records;
 }
-
-type Parts = Pick<Database, 'execute'> & { known: Readonly<ReadParts>; read: ReadParts };
 
 async function readPart(execute: Database['execute'], raw_turn_id: number) {
   const stored = await execute('rawTurnBytes', { raw_turn_id });

@@ -11,8 +11,8 @@ import type { ReadParts } from './read-transcripts.ts';
 export type Reading = { parts: ReadParts; turns: KnownTurns };
 
 export type RecentReadings = {
-  of(session_id: string): Reading;
-  /** Kept for a session that is read again within a minute: most are read once. */
+  /** Call it before a session is read. Null: it was not read within a minute; nothing is to be kept, since most are read once. */
+  begin(session_id: string): Reading | null;
   keep(session_id: string, reading: Reading): void;
 };
 
@@ -33,10 +33,13 @@ export function openRecentReadings(mostBytes = MOST_BYTES, unusedMs = UNUSED_MS)
     },
   });
   return {
-    of: (session_id) => readings.get(session_id) ?? NOTHING,
-    keep: (session_id, reading) => {
-      if (seen.has(session_id)) readings.set(session_id, reading);
+    begin: (session_id) => {
+      const isAgain = seen.has(session_id);
       seen.set(session_id, true);
+      return isAgain ? (readings.get(session_id) ?? NOTHING) : null;
+    },
+    keep: (session_id, reading) => {
+      readings.set(session_id, reading);
     },
   };
 }
@@ -44,4 +47,4 @@ export function openRecentReadings(mostBytes = MOST_BYTES, unusedMs = UNUSED_MS)
 const bytesOf = ({ parts }: Reading): number => [...parts.values()].reduce((sum, { bytes }) => sum + bytes, 1);
 
 /** Nothing is kept. */
-export const noReadings: RecentReadings = { of: () => NOTHING, keep: () => {} };
+export const noReadings: RecentReadings = { begin: () => null, keep: () => {} };

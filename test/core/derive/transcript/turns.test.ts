@@ -39,8 +39,8 @@ const source = (records: unknown[], thread_id = '', rest: Partial<TranscriptSour
   ...rest,
 });
 const turns = (...sources: TranscriptSource[]) => transcriptTurns(SESSION, sources, priceOf);
-const rowsOf = (told: readonly TranscriptTurn[]) =>
-  told.map(({ turn, nodes, claim }) => ({ turn, nodes: nodes(), claim }));
+const rowsOf = (calls: readonly TranscriptTurn[]) =>
+  calls.map(({ turn, nodes, claim }) => ({ turn, nodes: nodes(), claim }));
 
 test('each call hangs on the one before; its messages, its answer and what was used stand in nodes, once', () => {
   const told = turns(source(claudeChat(2)));
@@ -125,14 +125,14 @@ test('whatever was read before, a file that has grown or changed gives the calls
       let known = knownTurns([]);
       for (const size of sizes) {
         const files = [source(records.slice(0, size)), source(records.slice(size), 'a1')];
-        const told = transcriptTurns(SESSION, files, priceOf, known);
+        const calls = transcriptTurns(SESSION, files, priceOf, known);
         const alone = turns(...files);
-        assert.equal(rowsOf(told), rowsOf(alone));
+        assert.equal(rowsOf(calls), rowsOf(alone));
         assert.equal(
-          told.map(({ turn }) => turnDigest(turn)),
+          calls.map(({ turn }) => turnDigest(turn)),
           alone.map(({ turn }) => turnDigest({ ...turn })),
         );
-        known = knownTurns(told);
+        known = knownTurns(calls);
       }
     }),
     { numRuns: 300 },

@@ -2,7 +2,11 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRecentReadings, type Reading } from '../../../../core/engine/transcript/recent-readings.ts';
+import {
+  openRecentReadings,
+  type Reading,
+  type RecentReadings,
+} from '../../../../core/engine/transcript/recent-readings.ts';
 
 const test = suite('recent readings');
 
@@ -11,42 +15,42 @@ const reading = (...sizes: number[]): Reading => ({
   turns: new Map(),
 });
 
+const heldOf = (readings: RecentReadings, session_id: string) => readings.begin(session_id)?.parts.size;
+
 test('a session that is read again is remembered, as it was read last', () => {
   const readings = openRecentReadings();
-  readings.keep('a', reading(1));
-  assert.is(readings.of('a').parts.size, 0);
+  assert.is(readings.begin('a'), null);
+  assert.is(heldOf(readings, 'a'), 0);
   readings.keep('a', reading(1, 2));
-  assert.is(readings.of('a').parts.size, 2);
+  assert.is(heldOf(readings, 'a'), 2);
   readings.keep('a', reading(1, 2, 3));
-  assert.is(readings.of('a').parts.size, 3);
-  assert.is(readings.of('b').parts.size, 0);
+  assert.is(heldOf(readings, 'a'), 3);
+  assert.is(readings.begin('b'), null);
 });
 
 test('no more is held than so many bytes: the least recent are forgotten, and one that is larger is never held', () => {
   const readings = openRecentReadings(100);
-  const twice = (session_id: string, one: Reading) => {
-    readings.keep(session_id, one);
-    readings.keep(session_id, one);
-  };
-  twice('a', reading(30, 20));
-  twice('b', reading(40));
-  readings.of('a');
-  twice('c', reading(40));
+  for (const session_id of ['a', 'b', 'c']) readings.begin(session_id);
+  readings.keep('a', reading(30, 20));
+  readings.keep('b', reading(40));
+  readings.begin('a');
+  readings.keep('c', reading(40));
   assert.equal(
-    ['a', 'b', 'c'].map((id) => readings.of(id).parts.size),
+    ['a', 'b', 'c'].map((id) => heldOf(readings, id)),
     [2, 0, 1],
   );
-  twice('a', reading(30, 200));
-  assert.is(readings.of('a').parts.size, 0);
+  readings.keep('a', reading(30, 200));
+  assert.is(heldOf(readings, 'a'), 0);
 });
 
 test('what is not read for a while is given back', async () => {
   const readings = openRecentReadings(100, 20);
+  readings.begin('a');
   readings.keep('a', reading(1));
-  readings.keep('a', reading(1));
-  assert.is(readings.of('a').parts.size, 1);
+  assert.is(heldOf(readings, 'a'), 1);
   await after(100);
-  assert.is(readings.of('a').parts.size, 0);
+  assert.is(readings.begin('a'), null);
+  assert.is(heldOf(readings, 'a'), 0);
 });
 
 test.run();

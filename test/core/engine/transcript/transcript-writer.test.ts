@@ -406,12 +406,12 @@ databaseSuite('transcript writer', (test, database) => {
 
   test('the files that Claude Code and Codex left, whole and in parts, are kept to the byte', async () => {
     for (const file of (['claude', 'codex'] as const).flatMap(harnessFiles)) {
-      for (const said of [file, ...inParts(file, 4), ...inChain(file, 4)]) {
-        const body = uploadBody(said);
+      for (const message of [file, ...inParts(file, 4), ...inChain(file, 4)]) {
+        const body = uploadBody(message);
         const { raw_turn_id, deduped, summary } = keptOf(await writer.append(body, null));
         const bytes = await database().execute('rawTurnBytes', { raw_turn_id });
         assert.equal(Buffer.from(bytes?.request ?? []), Buffer.from(body));
-        assert.equal([deduped, summary.records], [false, (said.records as unknown[]).length]);
+        assert.equal([deduped, summary.records], [false, (message.records as unknown[]).length]);
       }
     }
   });
