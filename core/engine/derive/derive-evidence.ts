@@ -120,10 +120,12 @@ async function newEvidence(
   state: TranscriptState,
 ): Promise<SessionEvidence> {
   const projected = isProjected(state);
-  const recent = readings.begin(session_id);
+  const recent = readings.of(session_id);
   const read = await readTranscripts(database, session_id, recent?.parts);
   const transcriptCalls = projected ? transcriptTurns(session_id, read.sources, reader.priceOf, recent?.turns) : [];
-  if (recent) readings.keep(session_id, { parts: read.parts, turns: knownTurns(transcriptCalls) });
+  if (read.report.records > 0)
+    // else its parts are still on their way
+    readings.keep(session_id, recent && { parts: read.parts, turns: knownTurns(transcriptCalls) });
   const claimed = await database.execute('claimCalls', {
     session_id,
     claims: transcriptCalls.map(({ claim }) => claim),

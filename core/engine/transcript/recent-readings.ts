@@ -11,9 +11,10 @@ import type { ReadParts } from './read-transcripts.ts';
 export type Reading = { parts: ReadParts; turns: KnownTurns };
 
 export type RecentReadings = {
-  /** Call it before a session is read. Null: it was not read within a minute; nothing is to be kept, since most are read once. */
-  begin(session_id: string): Reading | null;
-  keep(session_id: string, reading: Reading): void;
+  /** Null: it was not read within a minute; nothing is to be kept, since most are read once. */
+  of(session_id: string): Reading | null;
+  /** Says that a session was read. @param reading what is to be kept of it; null: nothing */
+  keep(session_id: string, reading: Reading | null): void;
 };
 
 /** Of parts as they were sent; what is held of them is twice to three times as much. */
@@ -33,13 +34,10 @@ export function openRecentReadings(mostBytes = MOST_BYTES, unusedMs = UNUSED_MS)
     },
   });
   return {
-    begin: (session_id) => {
-      const isAgain = seen.has(session_id);
-      seen.set(session_id, true);
-      return isAgain ? (readings.get(session_id) ?? NOTHING) : null;
-    },
+    of: (session_id) => (seen.has(session_id) ? (readings.get(session_id) ?? NOTHING) : null),
     keep: (session_id, reading) => {
-      readings.set(session_id, reading);
+      seen.set(session_id, true);
+      if (reading) readings.set(session_id, reading);
     },
   };
 }
@@ -47,4 +45,4 @@ export function openRecentReadings(mostBytes = MOST_BYTES, unusedMs = UNUSED_MS)
 const bytesOf = ({ parts }: Reading): number => [...parts.values()].reduce((sum, { bytes }) => sum + bytes, 1);
 
 /** Nothing is kept. */
-export const noReadings: RecentReadings = { begin: () => null, keep: () => {} };
+export const noReadings: RecentReadings = { of: () => null, keep: () => {} };

@@ -15,25 +15,25 @@ const reading = (...sizes: number[]): Reading => ({
   turns: new Map(),
 });
 
-const heldOf = (readings: RecentReadings, session_id: string) => readings.begin(session_id)?.parts.size;
+const heldOf = (readings: RecentReadings, session_id: string) => readings.of(session_id)?.parts.size;
 
 test('a session that is read again is remembered, as it was read last', () => {
   const readings = openRecentReadings();
-  assert.is(readings.begin('a'), null);
+  assert.is(readings.of('a'), null);
+  readings.keep('a', null);
   assert.is(heldOf(readings, 'a'), 0);
   readings.keep('a', reading(1, 2));
   assert.is(heldOf(readings, 'a'), 2);
   readings.keep('a', reading(1, 2, 3));
   assert.is(heldOf(readings, 'a'), 3);
-  assert.is(readings.begin('b'), null);
+  assert.is(readings.of('b'), null);
 });
 
 test('no more is held than so many bytes: the least recent are forgotten, and one that is larger is never held', () => {
   const readings = openRecentReadings(100);
-  for (const session_id of ['a', 'b', 'c']) readings.begin(session_id);
   readings.keep('a', reading(30, 20));
   readings.keep('b', reading(40));
-  readings.begin('a');
+  readings.of('a');
   readings.keep('c', reading(40));
   assert.equal(
     ['a', 'b', 'c'].map((id) => heldOf(readings, id)),
@@ -45,12 +45,10 @@ test('no more is held than so many bytes: the least recent are forgotten, and on
 
 test('what is not read for a while is given back', async () => {
   const readings = openRecentReadings(100, 20);
-  readings.begin('a');
   readings.keep('a', reading(1));
   assert.is(heldOf(readings, 'a'), 1);
   await after(100);
-  assert.is(readings.begin('a'), null);
-  assert.is(heldOf(readings, 'a'), 0);
+  assert.is(readings.of('a'), null);
 });
 
 test.run();
