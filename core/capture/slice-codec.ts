@@ -47,11 +47,19 @@ export function packSlice(bytes: Uint8Array, effort: Effort = 'usual'): Packed {
 
 type Packed = Pick<PackedSlice, 'codec' | 'bytes'>;
 
+/**
+ * The smallest window (RFC 7932, section 9.1) with which brotli looks back over all of a slice of up to 65,520 bytes. Under a larger one
+ * it takes memory by the megabyte for each slice, however short, which under `ALLOCATOR` (service-flags.ts) costs more than compressing.
+ */
+const SHORT_WINDOW = { bits: 16, bytes: 65_520 };
+
 const optionsFor = ({ byteLength }: Uint8Array, effort: Effort): BrotliOptions => ({
   params: {
     [constants.BROTLI_PARAM_QUALITY]: QUALITY[effort],
     [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
     [constants.BROTLI_PARAM_SIZE_HINT]: byteLength,
+    [constants.BROTLI_PARAM_LGWIN]:
+      byteLength <= SHORT_WINDOW.bytes ? SHORT_WINDOW.bits : constants.BROTLI_DEFAULT_WINDOW,
   },
 });
 

@@ -1,4 +1,5 @@
 /** What memory does an unpacked slice hold: its own bytes, and nothing of the buffer that they were cut from. */
+import { randomBytes } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packSlice, unpackSlice } from '../../../core/capture/slice-codec.ts';
@@ -15,6 +16,16 @@ for (const bytes of [80, 5_000, 40_000])
     const unpacked = unpackSlice(packed);
     assert.equal(Buffer.from(unpacked), whole);
     assert.is(unpacked.buffer.byteLength, bytes);
+  });
+
+for (const bytes of [65_520, 65_521])
+  test(`compressing looks back over all of a slice of ${bytes} bytes`, () => {
+    const hex = randomBytes(bytes / 2 + 1).toString('hex');
+    const packedBytes = (end: string) => packSlice(Buffer.from(hex.slice(0, bytes - 400) + end)).bytes.byteLength;
+    assert.ok(
+      packedBytes(hex.slice(0, 400)) < packedBytes(hex.slice(-400)) - 150,
+      'what stands at its beginning and its end',
+    );
   });
 
 test('one that is stored as it is does not hold what it was cut from', () => {
