@@ -1,7 +1,7 @@
 /** Yields the thread now and then during long work, so that other work that waits for the thread runs. */
 import { setImmediate as immediately } from 'node:timers/promises';
 
-const WORK_MS = 5; // an upload waits so long at each of its dozen statements
+const WORK_MS = 1; // whoever stores something meanwhile waits so long at each of a dozen statements
 
 /** Returns the function to be awaited between the steps of the work. */
 export function openYielder(): () => Promise<void> {
