@@ -30,8 +30,15 @@ export type CallMemory = {
   bodies: LRUCache<string, KnownCut & { ids: string[] }>;
 };
 
+const PIECE_BYTES = 200; // of memory, for a piece and its id
+
 export const callMemory = (reader: Reader = builtIn): CallMemory => ({
   reader,
   readings: readingMemory(),
-  bodies: new LRUCache({ max: 64, maxSize: 67_108_864, sizeCalculation: ({ body }) => body.byteLength + 1 }),
+  // As many as there may be conversations at a time: one that is dropped before its next call helped nobody.
+  bodies: new LRUCache({
+    max: 1024,
+    maxSize: 67_108_864,
+    sizeCalculation: ({ body, pieces }) => body.byteLength + PIECE_BYTES * pieces.length + 1,
+  }),
 });

@@ -1,13 +1,13 @@
 /** Stores turns that clients captured themselves: each is read, sliced and committed before its sender gets the verdict. */
 
 import { completeTurn } from '../../call/complete-turn.ts';
-import { callMemory } from '../../call/memory.ts';
 import { type OpenedExchange, openExchange } from '../../call/open-exchange.ts';
 import type { PreparedTurn } from '../../call/prepared-turn.ts';
 import type { Reader } from '../../call/reader.ts';
 import { instantNow } from '../../capture/clock.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { IngestVerdict } from '../../model/ingest.ts';
+import { openCallMemory } from '../call-memory.ts';
 import { findPreviousCall } from '../intake/find-previous-call.ts';
 import { ingestExchange } from './ingest-exchange.ts';
 import { type IngestQueueDeps, openIngestQueue } from './ingest-queue.ts';
@@ -23,7 +23,7 @@ type Deps = IngestQueueDeps & { reader: Reader; identityKey: Uint8Array; newId: 
 
 export function openIngest({ reader, identityKey, newId, ...queueDeps }: Deps): IngestWriter {
   const { database } = queueDeps;
-  const memory = callMemory(reader);
+  const { memory, used } = openCallMemory(reader);
   const queue = openIngestQueue(queueDeps);
   const inFlight = new Set<Promise<unknown>>();
   const notYetQueued = new Set<Promise<unknown>>(); // those of `inFlight` that are not queued for writing yet
@@ -39,6 +39,7 @@ export function openIngest({ reader, identityKey, newId, ...queueDeps }: Deps): 
     if (ingested.kind === 'malformed') return ingested;
     const { exchange, identityOf, unusable } = ingested;
     const opened = openExchange(exchange, identityOf, memory);
+    used();
     try {
       const enqueuing = enqueue(opened, exchange.client_key, [...notYetQueued]);
       notYetQueued.add(enqueuing);

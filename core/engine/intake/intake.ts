@@ -1,6 +1,5 @@
 /** Intake: moves calls from the journal into the database in batches, in order, each once, whatever the database does meanwhile. */
 
-import { callMemory } from '../../call/memory.ts';
 import type { PreparedTurn } from '../../call/prepared-turn.ts';
 import { builtIn, type Reader } from '../../call/reader.ts';
 import type { JournalEntry } from '../../capture/journal-calls.ts';
@@ -8,6 +7,7 @@ import type { JournalReader } from '../../capture/journal-reader.ts';
 import type { Database } from '../../db/database.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
+import { openCallMemory } from '../call-memory.ts';
 import type { EnginePace } from '../pace.ts';
 import { openPrecedence, type Precedence } from '../precedence.ts';
 import { openWakeUp } from '../wake-up.ts';
@@ -50,7 +50,8 @@ export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Inta
   const { database, journal, identityKey, log, metrics, signal, stored, freed, pause, publish } = deps;
   const order = precedence ?? openPrecedence(database);
   const withRetry = openDatabaseRetry(log, signal);
-  const preparing = { database, identityKey, memory: callMemory(reader), withRetry, signal };
+  const { memory, used } = openCallMemory(reader);
+  const preparing = { database, identityKey, memory, withRetry, signal };
   const newSlices = openNewSlices(database);
   const storing = { database, journal, newSlices, withRetry, log, metrics, signal, stored, publish };
   const deleteSegments = openDeletion({ database, journal, withRetry, log, freed });
@@ -76,6 +77,7 @@ export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Inta
   const takeIn = async (entries: readonly JournalEntry[]) => {
     const from = performance.now();
     const items = await prepareEntries(preparing, entries, earlier.turns);
+    used();
     const readMs = performance.now() - from;
     await earlier.stored;
     earlier = store(items, readMs);
