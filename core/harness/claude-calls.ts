@@ -37,10 +37,12 @@ export function callKind(call: CallTraits): CallKind | null {
   return isCompaction(call, own) ? 'offshoot:compaction' : null;
 }
 
+const MONITOR = /you are a security monitor/i; // over a long prompt, at half the time of a copy in lower case
+
 function permissionCheck(call: CallTraits, own: boolean): CallKind | null {
-  const system = call.system().toLowerCase();
-  if (!system.includes('you are a security monitor')) return null;
-  if (!own && !system.includes('<block>') && !wordsOf(call.last()).includes('<block>')) return null;
+  const system = call.system();
+  if (!MONITOR.test(system)) return null;
+  if (!own && !system.toLowerCase().includes('<block>') && !wordsOf(call.last()).includes('<block>')) return null;
   const isQuick =
     (call.max_tokens !== null && call.max_tokens <= 64) ||
     wordsOf(call.last()).toLowerCase().includes('err on the side of blocking');

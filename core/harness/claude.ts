@@ -118,7 +118,7 @@ function sessionInUserId(userId: unknown): string {
 function surroundings({ system, first }: CallTraits): Surroundings | null {
   const prompt = system();
   const cwd = lineAfter(prompt, 'Primary working directory: ') || lineAfter(prompt, 'Working directory: ');
-  if (!OWN_WORDS.test(prompt) || cwd === '') return null;
+  if (cwd === '' || !OWN_WORDS.test(prompt)) return null;
   return { cwd, git_branch: branchIn(prompt) || branchIn(wordsOf(first())), agent_name: 'claude' };
 }
 
