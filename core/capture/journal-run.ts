@@ -40,7 +40,7 @@ export type Run = {
 
 /** @param bytes at least the body's size */
 export const bodyOf = async (run: Run, spans: Spans, bytes: number): Promise<{ body: Uint8Array; whole: boolean }> => {
-  const body = new Uint8Array(bytes);
+  const body = new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer); // all that is returned of it is overwritten
   let position: SpanPlace = { span: 0, offset: 0, loaded: 0 };
   while (position.span < spans.length) {
     if (position.loaded > 0) await immediately();
