@@ -21,7 +21,11 @@ export const PROXY_FLAGS: readonly string[] = [COLLECTOR, '--max-semi-space-size
 
 /**
  * glibc's allocator gives free memory back from this many bytes on, where otherwise that bound grows with what was once freed and keeps some
- * 70 MB of an idle service; other C libraries know no such setting. It costs a tenth of the rate at which large bodies are stored, so
- * it is for a service with the embedded database, on somebody's own machine. (mallopt(3); whoever sets the variable decides.)
+ * 70 MB of an idle service; other C libraries know no such setting. What each thread keeps beyond (`TOP_PAD`) spares it to give back and to
+ * request again with each body that it compresses, which took a tenth of the rate of intake; a megabyte would be no faster. It still costs
+ * a tenth, so it is for a service with the embedded database, on somebody's own machine. (mallopt(3); whoever sets a variable decides.)
  */
-export const ALLOCATOR: Readonly<Record<string, string>> = { MALLOC_TRIM_THRESHOLD_: '131072' };
+export const ALLOCATOR: Readonly<Record<string, string>> = {
+  MALLOC_TRIM_THRESHOLD_: '131072',
+  MALLOC_TOP_PAD_: '524288',
+};
