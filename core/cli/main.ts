@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The entry point of the process, which any Node can parse: the commands are loaded from here. */
 import { runCompiled } from './run-compiled.ts'; // and nothing of Node's, which an older one may not find
+import { beginWithFlags } from './serve/own-flags.ts';
 
 // Other versions fail with the stack of some package, if they can parse the code at all.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -9,6 +10,8 @@ if (!isNewEnough) {
   process.stderr.write(`Cannot start on Node ${process.versions.node}: svc needs 20.19, or 22.12 and later\n`);
   process.exit(1);
 }
+
+beginWithFlags();
 
 // Without a handler this signal opens Node's inspector, which gives access to every byte that passes, to whoever may signal us.
 process.on('SIGUSR1', () => {});

@@ -1,7 +1,8 @@
 /** Every role of `svc serve` by itself, on one PostgreSQL: together they are a service, and each says whether it is ready. */
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { SERVICE_FLAGS } from '../../core/service-flags.ts';
 import { emptyServerDatabase } from '../support/databases.ts';
 import { acceptedTurn, plainTurn, postTurn, toldSession } from '../support/post-turns.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../support/scripted-provider.ts';
@@ -119,6 +120,17 @@ test('health is at every listener, and each role names itself in its metrics', a
     assert.match(metrics, new RegExp(`^svc_build_info\\{[^}]*role="${role}"\\} 1$`, 'm'));
     const evidence = await fetch(`${internal}/internal/readiness/evidence`, { headers });
     assert.is(evidence.status, role === 'api' ? 200 : 404, role);
+  }
+});
+
+test("a role that is one process has V8's flags, where Node can begin it anew", async ({ apis, ingest, derives }) => {
+  const expected = 'execve' in process ? SERVICE_FLAGS : []; // not in Node 20
+  for (const { pid } of [...apis, ingest, ...derives]) {
+    const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
+    assert.equal(
+      words.filter((word) => SERVICE_FLAGS.includes(word)),
+      expected,
+    );
   }
 });
 
