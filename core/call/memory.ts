@@ -1,8 +1,8 @@
 /** Caches of what was read before. They save work and change no result. */
 import { LRUCache } from 'lru-cache';
-import type { KnownCut } from '../capture/shared-slices.ts';
 import type { Message, MessageRole } from '../model/bucket.ts';
 import type { LinkedMessage } from '../model/node.ts';
+import type { LatestCut } from './open-request.ts';
 import { builtIn, type Reader } from './reader.ts';
 
 /**
@@ -27,7 +27,7 @@ export const readingMemory = (messages = 50_000): ReadingMemory => ({
 export type CallMemory = {
   reader: Reader;
   readings: ReadingMemory;
-  bodies: LRUCache<string, KnownCut & { ids: string[] }>;
+  bodies: LRUCache<string, LatestCut>;
 };
 
 const PIECE_BYTES = 200; // of memory, for a piece and its id

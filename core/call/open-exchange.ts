@@ -1,13 +1,11 @@
 /** Opens an exchange: parses its request once, as far as the head, which names the call that it continues. */
-import { cutAfter, type KnownCut } from '../capture/shared-slices.ts';
-import { sliceId } from '../capture/slice-codec.ts';
 import { SESSION_HEADERS, threadOf } from '../harness/harnesses.ts';
 import { wordOf } from '../model/headers.ts';
 import type { Identity } from '../model/identity.ts';
 import type { Exchange } from './exchange.ts';
 import { boundedId, sessionId } from './identity.ts';
 import type { CallMemory } from './memory.ts';
-import { type CutRequest, noRequest, type OpenedRequest, openRequest } from './open-request.ts';
+import { cutLike, noRequest, type OpenedRequest, openRequest } from './open-request.ts';
 import type { Continuation } from './previous-call.ts';
 
 /** An exchange whose request is open. `identity`: of its session, the provider's id of the conversation included. */
@@ -39,21 +37,15 @@ export function openExchange(
 function openedRequest(exchange: Exchange, memory: CallMemory): OpenedRequest {
   const { keep, format, over_limit, url, request: bytes, request_headers: headers } = exchange;
   if (keep !== 'full' || over_limit) return noRequest;
-  const cut = (body: Uint8Array) => cutRequest(body, bodyKey(exchange), memory);
+  const key = bodyKey(exchange);
+  const cut = (body: Uint8Array) => {
+    const made = cutLike(body, memory.bodies.get(key) ?? null);
+    memory.bodies.set(key, made);
+    return made;
+  };
   return openRequest(format && memory.reader.formatById(format), { bytes, headers, url }, cut);
 }
 
 /** Bodies under one key are likely to begin alike: those of one thread of a client. */
 const bodyKey = ({ client_key, request_headers: headers }: Exchange): string =>
   [client_key, ...SESSION_HEADERS.map((name) => wordOf(headers, name)), threadOf(headers)].join(' ');
-
-function cutRequest(body: Uint8Array, key: string, { bodies }: CallMemory): CutRequest & Pick<KnownCut, 'pieces'> {
-  const previous = bodies.get(key) ?? null;
-  const { pieces, regular, same } = cutAfter(body, previous);
-  const ids = pieces.map(({ start, end }, index) => {
-    const known = previous?.ids[same[index] ?? -1];
-    return known ?? sliceId(body.subarray(start, end));
-  });
-  bodies.set(key, { body, pieces, regular, ids });
-  return { body, pieces, ids };
-}

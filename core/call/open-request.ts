@@ -1,5 +1,6 @@
 /** Opens a request: its decoded body, cut into pieces, and its head; parsed once, whoever reads on from there. */
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
+import { cutAfter, type KnownCut } from '../capture/shared-slices.ts';
 import { sliceId } from '../capture/slice-codec.ts';
 import { type Piece, parseElement, skeletonOf, sliceBody } from '../capture/slices.ts';
 import { type HeaderList, headerOf } from '../model/headers.ts';
@@ -43,6 +44,19 @@ export function openRequest(
 function cutRequest(body: Uint8Array): CutRequest {
   const pieces = sliceBody(body);
   return { body, pieces, ids: pieces.map(({ start, end }) => sliceId(body.subarray(start, end))) };
+}
+
+/** A cut that the next body may begin or end like. */
+export type LatestCut = KnownCut & { ids: string[] };
+
+/** The same cut, in less time where the body has much in common with the one before it. */
+export function cutLike(body: Uint8Array, previous: LatestCut | null): LatestCut {
+  const { pieces, regular, same } = cutAfter(body, previous);
+  const ids = pieces.map(({ start, end }, index) => {
+    const known = previous?.ids[same[index] ?? -1];
+    return known ?? sliceId(body.subarray(start, end));
+  });
+  return { body, pieces, regular, ids };
 }
 
 /** @throws what is no reason of the bytes' own */
