@@ -1,10 +1,10 @@
 /** Purges a session. Its turns are read once more, since a reading makes slices that no recipe names; then all of it is deleted. */
 import { setImmediate as immediately } from 'node:timers/promises';
-import { readingMemory } from '../call/memory.ts';
 import { builtIn } from '../call/reader.ts';
 import type { Database, OperationResult } from '../db/database.ts';
 import { DatabaseError } from '../errors.ts';
-import { readAgain } from './derive/reread-session.ts';
+import { readAgain, rereadMemory, storedSlices } from './derive/reread-session.ts';
+import { turnsInOrder } from './turns-in-order.ts';
 
 const PAGE = 64; // turns
 
@@ -21,13 +21,20 @@ export async function purgeSession(
 
 /** Reads one call at a time, and yields in between: it may run beside a listener. */
 async function slicesMade(execute: Database['execute'], session_id: string, up_to: number): Promise<string[]> {
-  const memory = readingMemory(5_000);
+  const memory = rereadMemory(builtIn);
+  const { slices } = storedSlices({ execute });
   const made = new Set<string>();
   for (let after = 0; ; ) {
     const turns = await execute('turnsToRead', { session_id, after, limit: PAGE });
-    for (const turn of turns.filter(({ raw_turn_id }) => raw_turn_id <= up_to)) {
+    const read = turns.filter(({ raw_turn_id }) => raw_turn_id <= up_to);
+    const bytesOf = await turnsInOrder(
+      { execute },
+      read.map(({ raw_turn_id }) => raw_turn_id),
+      slices,
+    );
+    for (const turn of read) {
       try {
-        const { own_slices } = await readAgain(execute, builtIn, turn, memory, null);
+        const { own_slices } = await readAgain(memory, turn, bytesOf, null);
         for (const { slice_id } of own_slices) made.add(slice_id);
       } catch (error) {
         if (error instanceof DatabaseError) throw error; // any other error: some of its bytes are missing, and the others are deleted all the same

@@ -22,26 +22,55 @@ export async function rawTurnBytes(db: Sql, { raw_turn_id }: { raw_turn_id: numb
   return parts ? turnBytes(parts, (ids) => sliceBytes(db, ids)) : null;
 }
 
-/** Puts a raw turn together. `slices` returns the bytes of slices, in the order of their ids. */
-export async function turnBytes(
+/** Returns the bytes of slices, in the order of their ids. */
+type ReadSlices = (ids: readonly string[]) => Promise<readonly Uint8Array[]>;
+
+/** Puts a raw turn together. @param notHeaders makes the error for a slice that should be a list of headers and is none */
+export async function turnBytes(parts: TurnParts, slices: ReadSlices, notHeaders = badHeaders): Promise<RawTurnBytes> {
+  return turnBytesOf(parts, await piecesOf(parts, slices), slices, notHeaders);
+}
+
+/** The roots of the recipe of its request: pieces, or pages that list them. */
+export const rootsOf = ({ request_pages }: TurnParts): string[] => idsIn(request_pages);
+
+/** The ids of the pieces of its request. */
+export const piecesOf = (parts: TurnParts, slices: ReadSlices): Promise<string[]> =>
+  readRecipe({ roots: rootsOf(parts), depth: parts.request_page_depth }, slices);
+
+/** The ids of its slices that are none of the request's pieces. */
+export const singleSlicesOf = (parts: TurnParts): string[] =>
+  [parts.request_header_template, parts.response_header_template, parts.response_slice].filter((id) => id !== null);
+
+/** The same, of a turn whose pieces are known. */
+export async function turnBytesOf(
   parts: TurnParts,
-  slices: (ids: readonly string[]) => Promise<readonly Uint8Array[]>,
+  pieces: readonly string[],
+  slices: ReadSlices,
+  notHeaders = badHeaders,
 ): Promise<RawTurnBytes> {
-  const recipe = { roots: idsIn(parts.request_pages), depth: parts.request_page_depth };
-  const pieces = await readRecipe(recipe, slices);
-  const { request_header_template, response_header_template, response_slice } = parts;
-  const singleSlices = [request_header_template, response_header_template, response_slice].filter((id) => id !== null);
+  const singleSlices = singleSlicesOf(parts);
   const bytes = await slices([...pieces, ...singleSlices]);
   const bytesOf = (id: string | null) =>
     id === null ? null : (bytes[pieces.length + singleSlices.indexOf(id)] ?? null);
-  const [requestTemplate, responseTemplate] = [bytesOf(request_header_template), bytesOf(response_header_template)];
+  const headersOf = (template: string | null, values: readonly string[]) => {
+    const found = bytesOf(template);
+    if (template === null || !found) return null;
+    try {
+      return headersFrom(found, values);
+    } catch {
+      throw notHeaders(template);
+    }
+  };
   return {
     request: joined(bytes.slice(0, pieces.length)),
-    response: bytesOf(response_slice),
-    request_headers: requestTemplate ? headersFrom(requestTemplate, parts.request_header_values) : [],
-    response_headers: responseTemplate && headersFrom(responseTemplate, parts.response_header_values),
+    response: bytesOf(parts.response_slice),
+    request_headers: headersOf(parts.request_header_template, parts.request_header_values) ?? [],
+    response_headers: headersOf(parts.response_header_template, parts.response_header_values),
   };
 }
+
+const badHeaders = (slice_id: string): Error =>
+  new Error(`Cannot put a raw turn together: slice ${slice_id} is no list of headers`);
 
 /** The bytes of slices, in the order of `ids`; an id may repeat. */
 export async function sliceBytes(db: Sql, ids: readonly string[]): Promise<Uint8Array[]> {

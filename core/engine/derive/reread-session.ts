@@ -3,17 +3,27 @@
 import { messageSlices } from '../../call/complete-turn.ts';
 import type { Preceding } from '../../call/link-messages.ts';
 import { type ReadingMemory, readingMemory } from '../../call/memory.ts';
-import { noRequest, openRequest } from '../../call/open-request.ts';
+import { cutLike, type LatestCut, noRequest, openRequest } from '../../call/open-request.ts';
 import { lastOf } from '../../call/previous-call.ts';
 import { type ReadCall, readCall } from '../../call/read-call.ts';
 import type { Reader } from '../../call/reader.ts';
-import { type PackedSlice, packedSlice, sliceId } from '../../capture/slice-codec.ts';
+import { type PackedSlice, packedSlice, sliceId, unpackSlice } from '../../capture/slice-codec.ts';
 import type { Database } from '../../db/database.ts';
 import type { TurnToRead } from '../../db/derive/session-turns.ts';
+import { missingSlice } from '../../db/read/raw-turn-bytes.ts';
 import { addNodes, type NodesByPlace, type PlacedRow } from '../../db/store/put-nodes.ts';
 import { FormatId } from '../../provider/formats.ts';
+import { openCachedSlices, type SliceBytes } from '../cached-slices.ts';
+import { type PageBytes, turnsInOrder } from '../turns-in-order.ts';
 
 const PAGE = 64; // turns
+
+/** Where the bytes are read, and the error for a slice that should be a list of headers and is none. */
+export type SliceSource = { slices: SliceBytes; notHeaders?: (slice_id: string) => Error };
+
+export const storedSlices = (database: Pick<Database, 'execute'>): SliceSource => ({
+  slices: openCachedSlices(database, unpackSlice, missingSlice),
+});
 
 /**
  * Reads all turns of a session; what came in meanwhile is read after them, until there is nothing newer. Where a purge or a
@@ -24,11 +34,12 @@ export async function rereadSession(
   database: Pick<Database, 'execute'>,
   reader: Reader,
   session_id: string,
+  source: SliceSource = storedSlices(database),
 ): Promise<number> {
   for (;;) {
     const before = await changesOf(database, session_id);
     try {
-      return await reread(database, reader, session_id, before);
+      return await reread(database, reader, session_id, before, source);
     } catch (error) {
       const now = await changesOf(database, session_id);
       if (now.purges === before.purges && now.corrections === before.corrections) throw error;
@@ -48,17 +59,26 @@ async function reread(
   reader: Reader,
   session_id: string,
   before: ChangeCounts,
+  { slices, notHeaders }: SliceSource,
 ): Promise<number> {
-  const memory = readingMemory(5_000);
-  const rereadTurn = (turn: TurnToRead, after: Preceding | null) =>
-    readAgain(database.execute, reader, turn, memory, after);
+  const memory = rereadMemory(reader);
+  const pageBytes = (turns: readonly TurnToRead[]) =>
+    turnsInOrder(
+      database,
+      turns.map(({ raw_turn_id }) => raw_turn_id),
+      slices,
+      notHeaders,
+    );
+  const rereadTurn = async (turn: TurnToRead, after: Preceding | null) =>
+    readAgain(memory, turn, await pageBytes([turn]), after);
   const reading = openReading(session_id);
   let read_up_to = 0;
   for (;;) {
     const turns = await database.execute('turnsToRead', { session_id, after: read_up_to, limit: PAGE });
+    const bytesOf = await pageBytes(turns);
     for (const turn of turns) {
       const after = reading.answersByCall.get(turn.continues_call_id) ?? null;
-      const read = await rereadTurn(turn, after);
+      const read = await readAgain(memory, turn, bytesOf, after);
       if (after === null && read.call.previous_response_id !== '') reading.waiting.push({ turn, read });
       else add(reading, turn, read);
       read_up_to = turn.raw_turn_id;
@@ -70,6 +90,15 @@ async function reread(
     if (await database.execute('replaceNodes', rows)) return calls.length;
   }
 }
+
+/** What is remembered of a session while its turns are read. `latest`: the request before, which the next is likely to begin like. */
+export type RereadMemory = { reader: Reader; readings: ReadingMemory; latest: LatestCut | null };
+
+export const rereadMemory = (reader: Reader): RereadMemory => ({
+  reader,
+  readings: readingMemory(5_000),
+  latest: null,
+});
 
 /** What has been read so far. `waiting` are calls that name an answer which none of the calls read so far has. */
 type Reading = {
@@ -134,26 +163,29 @@ async function settled(
 
 /** `own_slices`: all that the turn's nodes may name and its recipe does not, including the messages of a body under a content coding. */
 export async function readAgain(
-  execute: Database['execute'],
-  reader: Reader,
+  memory: RereadMemory,
   turn: TurnToRead,
-  memory: ReadingMemory,
+  bytesOf: PageBytes,
   after: Preceding | null,
 ): Promise<ReadCall> {
-  const stored = await execute('rawTurnBytes', { raw_turn_id: turn.raw_turn_id });
+  const { reader, readings } = memory;
+  const stored = await bytesOf(turn.raw_turn_id);
   if (!stored) throw new Error(`Cannot read raw turn ${turn.raw_turn_id} again: it is gone`);
   const { response, request_headers, response_headers } = stored;
   const format = FormatId.safeParse(turn.format).data ?? null;
   const request = turn.kept
-    ? openRequest(format && reader.formatById(format), {
-        bytes: stored.request,
-        headers: request_headers,
-        url: turn.url,
-      })
+    ? openRequest(
+        format && reader.formatById(format),
+        { bytes: stored.request, headers: request_headers, url: turn.url },
+        (body) => {
+          memory.latest = cutLike(body, memory.latest);
+          return memory.latest;
+        },
+      )
     : noRequest;
   const bytes = response ?? new Uint8Array();
   const answer = response_headers && { bytes, slice_id: sliceId(bytes), headers: response_headers };
-  const read = readCall(reader, { ...turn, format }, { request, answer }, memory, after);
+  const read = readCall(reader, { ...turn, format }, { request, answer }, readings, after);
   const { cut } = request;
   if (!cut || cut.body === stored.request) return read;
   return { ...read, own_slices: [...read.own_slices, ...messageSlices(cut)] };

@@ -20,6 +20,9 @@ export function openCheckedSlices(database: Pick<Database, 'execute'>): CheckedS
   return openCachedSlices(database, checked, (slice_id) => new BadSlice(slice_id, 'is not stored'));
 }
 
+/** For `turnBytes`. */
+export const notHeaders = (slice_id: string): BadSlice => new BadSlice(slice_id, 'is no list of headers');
+
 function checked(slice: PackedSlice): Uint8Array {
   const { slice_id, size_bytes } = slice;
   const bytes = unpacked(slice);

@@ -4,12 +4,12 @@ import type { Reader } from '../../call/reader.ts';
 import type { Database, OperationArgs, OperationName, OperationResult } from '../../db/database.ts';
 import type { NewReading } from '../../db/derive/replace-nodes.ts';
 import type { ChainedCall, StoredNode } from '../../db/read/node-chain.ts';
+import { turnBytes } from '../../db/read/raw-turn-bytes.ts';
 import type { PlacedNode, PlacedRow } from '../../db/store/put-nodes.ts';
 import { storable } from '../../derive/storable.ts';
 import { storedTranscripts } from '../derive/derive-evidence.ts';
 import { rereadSession } from '../derive/reread-session.ts';
-import { BadSlice, type CheckedSlices } from './checked-slices.ts';
-import { checkedTurnBytes } from './turn-bytes.ts';
+import { BadSlice, type CheckedSlices, notHeaders } from './checked-slices.ts';
 import type { Break } from './verify-turns.ts';
 
 /** `outdated`: nodes and calls that today's formats make otherwise out of the same bytes. That is no tampering. */
@@ -63,7 +63,7 @@ async function readingOf(
   const readings: NewReading[] = [];
   const bytesOf = async ({ raw_turn_id }: OperationArgs<'rawTurnBytes'>): Promise<OperationResult<'rawTurnBytes'>> => {
     const [parts] = await database.execute('turnParts', { raw_turn_ids: [raw_turn_id] });
-    return parts ? checkedTurnBytes(parts, slices) : null;
+    return parts ? turnBytes(parts, slices, notHeaders) : null;
   };
   const execute = async <Name extends OperationName>(
     name: Name,
@@ -74,7 +74,7 @@ async function readingOf(
     readings.push(args as OperationArgs<'replaceNodes'>);
     return true as OperationResult<Name>;
   };
-  await rereadSession({ execute }, reader, session_id);
+  await rereadSession({ execute }, reader, session_id, { slices, notHeaders });
   const [reading] = readings;
   if (!reading) throw new Error('Cannot hold nodes against their turns: reading them gave nothing');
   const transcripts = await storedTranscripts({ execute }, reader, session_id);

@@ -2,12 +2,11 @@
 
 import { sliceId } from '../../capture/slice-codec.ts';
 import type { Database } from '../../db/database.ts';
-import type { RawTurnBytes } from '../../db/read/raw-turn-bytes.ts';
+import { type RawTurnBytes, turnBytes } from '../../db/read/raw-turn-bytes.ts';
 import type { ChainedTurn, ChainHead, ChainPage, Tombstone } from '../../db/read/turn-chain.ts';
 import type { TurnParts } from '../../db/read/turn-chain-bytes.ts';
 import { headersDigest, turnHash } from '../../merkle/turn-chain.ts';
-import { BadSlice, type CheckedSlices } from './checked-slices.ts';
-import { checkedTurnBytes } from './turn-bytes.ts';
+import { BadSlice, type CheckedSlices, notHeaders } from './checked-slices.ts';
 
 /**
  * What does not match, and where. `check`: which check failed. `session_seq` and `raw_turn_id` are null where it is the session's
@@ -132,7 +131,7 @@ async function wrongTurn(
   const { facts, raw_turn_id } = turn;
   const turnParts = parts.get(raw_turn_id);
   if (!turnParts) return { check: 'bytes', what: 'its row went away while it was read' };
-  const bytes = await checkedTurnBytes(turnParts, slices).catch((error: unknown) => {
+  const bytes = await turnBytes(turnParts, slices, notHeaders).catch((error: unknown) => {
     if (error instanceof BadSlice) return error;
     throw error;
   });

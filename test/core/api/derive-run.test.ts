@@ -72,7 +72,7 @@ async function dump(database: TestDatabase): Promise<string[]> {
 
 /** What a worker asks while it reads a session again and derives it, in this order. */
 const MOMENTS = [
-  ...['leaseDirty', 'turnsToRead', 'rawTurnBytes', 'replaceNodes'],
+  ...['leaseDirty', 'turnsToRead', 'turnParts', 'replaceNodes'],
   ...['deriveState', 'turnsToDerive', 'commitDerive'],
 ];
 
