@@ -15,6 +15,7 @@ import { addNodes, type NodesByPlace, type PlacedRow } from '../../db/store/put-
 import { FormatId } from '../../provider/formats.ts';
 import { openCachedSlices, type SliceBytes } from '../cached-slices.ts';
 import { type PageBytes, turnsInOrder } from '../turns-in-order.ts';
+import { openYielder } from '../yielder.ts';
 
 const PAGE = 64; // turns
 
@@ -72,6 +73,7 @@ async function reread(
   const rereadTurn = async (turn: TurnToRead, after: Preceding | null) =>
     readAgain(memory, turn, await pageBytes([turn]), after);
   const reading = openReading(session_id);
+  const yieldThread = openYielder();
   let read_up_to = 0;
   for (;;) {
     const turns = await database.execute('turnsToRead', { session_id, after: read_up_to, limit: PAGE });
@@ -82,6 +84,7 @@ async function reread(
       if (after === null && read.call.previous_response_id !== '') reading.waiting.push({ turn, read });
       else add(reading, turn, read);
       read_up_to = turn.raw_turn_id;
+      await yieldThread(); // most turns need no query, which would do so
     }
     if (turns.length === PAGE) continue;
     const { calls, nodes, slices } = await settled(reading, rereadTurn);
