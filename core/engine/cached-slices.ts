@@ -2,6 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import type { PackedSlice } from '../capture/slice-codec.ts';
 import type { Database } from '../db/database.ts';
+import { openYielder } from './yielder.ts';
 
 /**
  * The bytes of slices in the order of the ids; an id may repeat. Where some have to be read, those of `ahead` are read along and cached, as
@@ -38,11 +39,13 @@ export function openCachedSlices(
     const needed = unread.size;
     if (needed > 0) for (const id of ahead) if (!found.has(id) && !cache.has(id)) unread.add(id);
     const inOrder = [...unread];
+    const yieldThread = openYielder();
     for (let from = 0; from < needed; ) {
       const wanted = inOrder.slice(from, from + QUERY_LIMIT.ids);
       const { covered, slices } = await execute('slicesUpTo', { ids: wanted, max_bytes: QUERY_LIMIT.bytes });
       const own = new Set(inOrder.slice(from, needed));
       for (const slice of slices) {
+        await yieldThread();
         if (!own.has(slice.slice_id)) {
           unpackAhead(slice);
           continue;
