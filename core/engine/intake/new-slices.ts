@@ -5,6 +5,8 @@ import { type Effort, type PackedSlice, packedElsewhere } from '../../capture/sl
 import type { Database } from '../../db/database.ts';
 import { PURGED_MEANWHILE } from '../../db/store/purge-count.ts';
 import { DatabaseError } from '../../errors.ts';
+import { UNUSED_MS } from '../call-memory.ts';
+import { whenUnused } from '../when-unused.ts';
 
 const CACHE_SIZE = 100_000;
 
@@ -25,7 +27,7 @@ export type NewSlices = {
   ): Promise<T>;
 };
 
-export function openNewSlices(database: Database, effort: Effort = 'usual'): NewSlices {
+export function openNewSlices(database: Database, effort: Effort = 'usual', unusedMs = UNUSED_MS): NewSlices {
   const known = new LRUCache<string, true>({ max: CACHE_SIZE });
   let purgesSeen: number | undefined; // the count of purges at which all in `known` was found stored
 
@@ -33,6 +35,8 @@ export function openNewSlices(database: Database, effort: Effort = 'usual'): New
     known.clear();
     purgesSeen = purges;
   };
+
+  const used = whenUnused(unusedMs, () => forget(undefined));
 
   const packed = async (slices: readonly LooseSlice[]): Promise<FreshSlices> => {
     const purges = purgesSeen;
@@ -51,6 +55,7 @@ export function openNewSlices(database: Database, effort: Effort = 'usual'): New
   return {
     async storing(slices, store, wroteAny = () => true) {
       for (;;) {
+        used();
         try {
           const fresh = await packed(slices);
           const result = await store(fresh);

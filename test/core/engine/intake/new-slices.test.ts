@@ -1,10 +1,12 @@
 /** What was stored before a purge is not taken for stored after it, whatever else is under way in the same process. */
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { sliceId } from '../../../../core/capture/slice-codec.ts';
 import type { Database } from '../../../../core/db/database.ts';
 import { openNewSlices } from '../../../../core/engine/intake/new-slices.ts';
 import { databaseSuite } from '../../../support/databases.ts';
+import { eventually } from '../../../support/eventually.ts';
 
 const slice = (words: string) => {
   const bytes = Buffer.from(words);
@@ -33,6 +35,23 @@ databaseSuite('new slices', (test, database) => {
     const { storing } = openNewSlices(database());
     assert.equal(await storing([kept], ({ slices }) => store(slices)), [kept.slice_id]);
     assert.equal(await storing([kept, first], ({ slices }) => store(slices)), [first.slice_id]);
+  });
+
+  test('what is cached is forgotten when nothing comes for a while, and then found in the database', async () => {
+    let queried: string[] = [];
+    const execute = ((name: never, args: { ids: string[] }) => {
+      queried = args.ids;
+      return database().execute(name, args as never);
+    }) as Database['execute'];
+    const { storing } = openNewSlices({ ...database(), execute }, 'usual', 100);
+    await storing([kept], ({ slices }) => store(slices));
+    await eventually(async () => {
+      queried = [];
+      await sleep(150);
+      assert.equal(await storing([kept], ({ slices }) => store(slices)), []);
+      return queried.length > 0;
+    });
+    assert.equal(queried, [kept.slice_id]);
   });
 
   test('a purge that another caller notices first, while this one asks what is stored', async () => {
