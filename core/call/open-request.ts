@@ -2,7 +2,7 @@
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import { cutAfter, type KnownCut } from '../capture/shared-slices.ts';
 import { sliceId } from '../capture/slice-codec.ts';
-import { type Piece, parseElement, skeletonOf, sliceBody } from '../capture/slices.ts';
+import { type Piece, parseElement, skeletonOf } from '../capture/slices.ts';
 import { type HeaderList, headerOf } from '../model/headers.ts';
 import type { RequestHead } from '../model/reply.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
@@ -24,7 +24,7 @@ export const noRequest: OpenedRequest = { cut: null, skeleton: null, head: null,
 export function openRequest(
   format: WireFormat | null,
   { bytes, headers, url = '' }: { bytes: Uint8Array; headers: HeaderList; url?: string },
-  cut: (body: Uint8Array) => CutRequest = cutRequest,
+  cut: (body: Uint8Array) => CutRequest = (body) => cutLike(body, null),
 ): OpenedRequest {
   const { body, undecoded } = decodedRequest(bytes, headers);
   if (!body) return { ...noRequest, unreadable: undecoded };
@@ -41,15 +41,10 @@ export function openRequest(
   }
 }
 
-function cutRequest(body: Uint8Array): CutRequest {
-  const pieces = sliceBody(body);
-  return { body, pieces, ids: pieces.map(({ start, end }) => sliceId(body.subarray(start, end))) };
-}
-
 /** A cut that the next body may begin or end like. */
 export type LatestCut = KnownCut & { ids: string[] };
 
-/** The same cut, in less time where the body has much in common with the one before it. */
+/** Cuts a body at every element: in less time where it has much in common with the one before it. */
 export function cutLike(body: Uint8Array, previous: LatestCut | null): LatestCut {
   const { pieces, regular, same } = cutAfter(body, previous);
   const ids = pieces.map(({ start, end }, index) => {
