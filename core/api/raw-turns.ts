@@ -1,9 +1,8 @@
 /** GET /v1/sessions/{id}/raw_turns: the raw turns of a session, and on request their exact bytes. */
 import { createRoute, z } from '@hono/zod-openapi';
-import { unpackSlice } from '../capture/slice-codec.ts';
 import type { Database } from '../db/database.ts';
-import { missingSlice, type RawTurnBytes, turnBytes } from '../db/read/raw-turn-bytes.ts';
-import { openCachedSlices } from '../engine/cached-slices.ts';
+import { type RawTurnBytes, turnBytes } from '../db/read/raw-turn-bytes.ts';
+import { openStoredSlices } from '../engine/cached-slices.ts';
 import { readCursor, writeCursor } from '../http/cursor.ts';
 import { jsonStream } from '../http/json-stream.ts';
 import { Failure, guardedPayloads, json, routes } from '../http/routes.ts';
@@ -55,7 +54,7 @@ export const rawTurnsApp = ({ execute, log }: { execute: Database['execute']; lo
 
 /** For one page: what a request repeats of the one before it is read once; but the first is put together where it is stored, which is sooner. */
 function payloads(execute: Database['execute']): (raw_turn_id: number) => Promise<RawTurnBytes | null> {
-  const slices = openCachedSlices({ execute }, unpackSlice, missingSlice);
+  const slices = openStoredSlices({ execute });
   let isFirst = true;
   return async (raw_turn_id) => {
     if (isFirst) {

@@ -1,7 +1,8 @@
 /** Reads slices in bounded batches. A conversation sends the same pieces again and again: the last ones used are cached. */
 import { LRUCache } from 'lru-cache';
-import type { PackedSlice } from '../capture/slice-codec.ts';
+import { type PackedSlice, unpackSlice } from '../capture/slice-codec.ts';
 import type { Database } from '../db/database.ts';
+import { missingSlice } from '../db/read/raw-turn-bytes.ts';
 import { openYielder } from './yielder.ts';
 
 /**
@@ -12,6 +13,10 @@ export type SliceBytes = (ids: readonly string[], ahead?: readonly string[]) => 
 
 const CACHE_BYTES = 32 * 1024 * 1024;
 const QUERY_LIMIT = { ids: 4_096, bytes: 4 * 1024 * 1024 };
+
+/** The slices as they are stored, unchecked. @throws {Error} one is not stored */
+export const openStoredSlices = (database: Pick<Database, 'execute'>): SliceBytes =>
+  openCachedSlices(database, unpackSlice, missingSlice);
 
 /** @param unpack makes the bytes of a stored slice @param missing makes the error that is thrown for a slice that is not stored */
 export function openCachedSlices(

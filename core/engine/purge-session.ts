@@ -3,7 +3,8 @@ import { setImmediate as immediately } from 'node:timers/promises';
 import { builtIn } from '../call/reader.ts';
 import type { Database, OperationResult } from '../db/database.ts';
 import { DatabaseError } from '../errors.ts';
-import { readAgain, rereadMemory, storedSlices } from './derive/reread-session.ts';
+import { openStoredSlices } from './cached-slices.ts';
+import { readAgain, rereadMemory } from './derive/reread-session.ts';
 import { turnsInOrder } from './turns-in-order.ts';
 
 const PAGE = 64; // turns
@@ -22,16 +23,12 @@ export async function purgeSession(
 /** Reads one call at a time, and yields in between: it may run beside a listener. */
 async function slicesMade(execute: Database['execute'], session_id: string, up_to: number): Promise<string[]> {
   const memory = rereadMemory(builtIn);
-  const { slices } = storedSlices({ execute });
+  const slices = openStoredSlices({ execute });
   const made = new Set<string>();
   for (let after = 0; ; ) {
     const turns = await execute('turnsToRead', { session_id, after, limit: PAGE });
     const read = turns.filter(({ raw_turn_id }) => raw_turn_id <= up_to);
-    const bytesOf = await turnsInOrder(
-      { execute },
-      read.map(({ raw_turn_id }) => raw_turn_id),
-      slices,
-    );
+    const bytesOf = await turnsInOrder({ execute }, read, slices);
     for (const turn of read) {
       try {
         const { own_slices } = await readAgain(memory, turn, bytesOf, null);

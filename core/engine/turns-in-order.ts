@@ -11,16 +11,17 @@ const AHEAD = 4_096;
 export type PageBytes = (raw_turn_id: number) => Promise<RawTurnBytes | null>;
 
 /**
- * @param raw_turn_ids those that may be read, in the order in which they will be; any other order takes more queries
+ * @param turns those that may be read, in the order in which they will be; any other order takes more queries
  * @param notHeaders as for `turnBytes`
  */
 export async function turnsInOrder(
   { execute }: Pick<Database, 'execute'>,
-  raw_turn_ids: readonly number[],
+  turns: readonly { raw_turn_id: number }[],
   slices: SliceBytes,
   notHeaders?: (slice_id: string) => Error,
 ): Promise<PageBytes> {
-  const found = raw_turn_ids.length > 0 ? await execute('turnParts', { raw_turn_ids: [...raw_turn_ids] }) : [];
+  const raw_turn_ids = turns.map(({ raw_turn_id }) => raw_turn_id);
+  const found = turns.length > 0 ? await execute('turnParts', { raw_turn_ids }) : [];
   const byId = new Map(found.map((parts) => [parts.raw_turn_id, parts]));
   const page = raw_turn_ids.flatMap((raw_turn_id) => byId.get(raw_turn_id) ?? []);
   const pages = page.filter(({ request_page_depth }) => request_page_depth > 0).flatMap(rootsOf);

@@ -7,13 +7,12 @@ import { cutLike, type LatestCut, noRequest, openRequest } from '../../call/open
 import { lastOf } from '../../call/previous-call.ts';
 import { type ReadCall, readCall } from '../../call/read-call.ts';
 import type { Reader } from '../../call/reader.ts';
-import { type PackedSlice, packedSlice, sliceId, unpackSlice } from '../../capture/slice-codec.ts';
+import { type PackedSlice, packedSlice, sliceId } from '../../capture/slice-codec.ts';
 import type { Database } from '../../db/database.ts';
 import type { TurnToRead } from '../../db/derive/session-turns.ts';
-import { missingSlice } from '../../db/read/raw-turn-bytes.ts';
 import { addNodes, type NodesByPlace, type PlacedRow } from '../../db/store/put-nodes.ts';
 import { FormatId } from '../../provider/formats.ts';
-import { openCachedSlices, type SliceBytes } from '../cached-slices.ts';
+import { openStoredSlices, type SliceBytes } from '../cached-slices.ts';
 import { type PageBytes, turnsInOrder } from '../turns-in-order.ts';
 import { openYielder } from '../yielder.ts';
 
@@ -21,10 +20,6 @@ const PAGE = 64; // turns
 
 /** Where the bytes are read, and the error for a slice that should be a list of headers and is none. */
 export type SliceSource = { slices: SliceBytes; notHeaders?: (slice_id: string) => Error };
-
-export const storedSlices = (database: Pick<Database, 'execute'>): SliceSource => ({
-  slices: openCachedSlices(database, unpackSlice, missingSlice),
-});
 
 /**
  * Reads all turns of a session; what came in meanwhile is read after them, until there is nothing newer. Where a purge or a
@@ -35,7 +30,7 @@ export async function rereadSession(
   database: Pick<Database, 'execute'>,
   reader: Reader,
   session_id: string,
-  source: SliceSource = storedSlices(database),
+  source: SliceSource = { slices: openStoredSlices(database) },
 ): Promise<number> {
   for (;;) {
     const before = await changesOf(database, session_id);
@@ -63,13 +58,7 @@ async function reread(
   { slices, notHeaders }: SliceSource,
 ): Promise<number> {
   const memory = rereadMemory(reader);
-  const pageBytes = (turns: readonly TurnToRead[]) =>
-    turnsInOrder(
-      database,
-      turns.map(({ raw_turn_id }) => raw_turn_id),
-      slices,
-      notHeaders,
-    );
+  const pageBytes = (turns: readonly TurnToRead[]) => turnsInOrder(database, turns, slices, notHeaders);
   const rereadTurn = async (turn: TurnToRead, after: Preceding | null) =>
     readAgain(memory, turn, await pageBytes([turn]), after);
   const reading = openReading(session_id);

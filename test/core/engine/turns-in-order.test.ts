@@ -1,9 +1,7 @@
 /** A page of turns gives each turn's exact bytes in whatever order they are read, in few queries where it is the page's own. */
 import * as assert from 'uvu/assert';
-import { unpackSlice } from '../../../core/capture/slice-codec.ts';
 import type { Database } from '../../../core/db/database.ts';
-import { missingSlice } from '../../../core/db/read/raw-turn-bytes.ts';
-import { openCachedSlices } from '../../../core/engine/cached-slices.ts';
+import { openStoredSlices } from '../../../core/engine/cached-slices.ts';
 import { turnsInOrder } from '../../../core/engine/turns-in-order.ts';
 import { capturedCall, chat, chatAnswer, takeIn } from '../../support/captured-calls.ts';
 import { databaseSuite } from '../../support/databases.ts';
@@ -29,13 +27,14 @@ databaseSuite('bytes of turns in their order', (test, database) => {
 
   /** The page as it is read, and how many queries for slices it has taken so far. */
   const opened = async (ids: readonly number[]) => {
+    const turns = ids.map((raw_turn_id) => ({ raw_turn_id }));
     let queries = 0;
     const execute: Database['execute'] = (name, args) => {
       if (name === 'slicesUpTo') queries++;
       return database().execute(name, args);
     };
-    const slices = openCachedSlices({ execute }, unpackSlice, missingSlice);
-    return { bytesOf: await turnsInOrder({ execute }, ids, slices), queries: () => queries };
+    const slices = openStoredSlices({ execute });
+    return { bytesOf: await turnsInOrder({ execute }, turns, slices), queries: () => queries };
   };
 
   test('in their own order and backwards, each with its bodies and headers', async () => {
