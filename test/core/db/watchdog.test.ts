@@ -35,7 +35,11 @@ test('a statement that never ends is ended with its thread, and all others go on
   await database.listen('news', (payload) => heard.push(payload));
 
   const slow = transient(database.sql(ENDLESS));
-  const behind = transient(thread.ask('rawSql', { text: 'select 1', params: [] }));
+  // Two threads send on their own: the first of these may still arrive before the endless one.
+  const untilOneWaits = async () => {
+    for (;;) await thread.ask('rawSql', { text: 'select 1', params: [] });
+  };
+  const behind = transient(untilOneWaits());
   assert.instance(await slow, DatabaseError);
   await behind;
 
