@@ -5,12 +5,14 @@ import type { Checkpoint } from '../../derive/checkpoint.ts';
 import type { CallKey } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
 import { type StoredState, storedState } from '../../derive/stored-state.ts';
+import { findByKeys } from '../find-by-keys.ts';
 import { jsonText, pgArray } from '../literals.ts';
+import { pipelined } from '../pipelined.ts';
 import { recordDerived } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
 import { leasesOf } from './derive-queue.ts';
 import { nextRevisions, voidBefore } from './revisions.ts';
-import { takeTraces } from './take-traces.ts';
+import { formerTraces, takeTraces } from './take-traces.ts';
 import { lockNodes, type TranscriptCommit, writeTranscripts } from './transcript-readings.ts';
 import { upsertInto } from './upsert.ts';
 import { writeChanges } from './write-changes.ts';
@@ -73,10 +75,14 @@ export async function commitDerive(
 const commitHeld = (db: Sql, commits: readonly DeriveCommit[]): Promise<DeriveCommitted[]> =>
   db.transaction(async (tx) => {
     const session_ids = commits.map(({ session_id }) => session_id);
-    await leaseMarks(tx, commits, sql``);
-    if (commits.length > 1) await holdSessions(tx, session_ids);
-    for (const { session_id, transcripts } of commits) if (transcripts) await lockNodes(tx, session_id);
-    const revisions = await nextRevisions(tx, session_ids);
+    const changes = commits.flatMap((commit) => commit.changes ?? []);
+    const locked = lockAll(tx, commits);
+    const revised = nextRevisions(tx, session_ids);
+    const moved = formerTraces(
+      tx,
+      changes.flatMap(({ traces }) => traces),
+    );
+    const [, revisions, former] = await pipelined([locked, revised, moved]);
     const wrote = new Set<string>();
     for (const commit of commits) {
       const { session_id, others, changes } = commit;
@@ -86,23 +92,21 @@ const commitHeld = (db: Sql, commits: readonly DeriveCommit[]): Promise<DeriveCo
       const emptied = !changes && others.from === 'all' ? await removeRollup(tx, session_id) : 0;
       if (removed + emptied > 0) wrote.add(session_id);
     }
-    const changes = commits.flatMap((commit) => commit.changes ?? []);
-    if (changes.length > 0) {
-      await takeTraces(
+    await takeTraces(tx, former);
+    const unfinished = new Set(commits.flatMap(({ session_id, replacing }) => (replacing ? session_id : [])));
+    const [written] = await pipelined([
+      writeChanges(tx, changes, revisions, unfinished),
+      writeAllTranscripts(tx, commits),
+      writeStates(tx, commits),
+    ]);
+    for (const session_id of written) wrote.add(session_id);
+    const [marks] = await pipelined([
+      leaseMarks(tx, commits, sql`order by q.session_id for update of q`),
+      recordDerived(
         tx,
-        changes.flatMap(({ traces }) => traces),
-      );
-      const unfinished = new Set(commits.flatMap(({ session_id, replacing }) => (replacing ? session_id : [])));
-      for (const session_id of await writeChanges(tx, changes, revisions, unfinished)) wrote.add(session_id);
-    }
-    for (const { session_id, transcripts } of commits)
-      if (transcripts) await writeTranscripts(tx, session_id, transcripts);
-    await writeStates(tx, commits);
-    const marks = await leaseMarks(tx, commits, sql`order by q.session_id for update of q`);
-    await recordDerived(
-      tx,
-      session_ids.map((session_id) => ({ session_id, wrote: wrote.has(session_id) })),
-    );
+        session_ids.map((session_id) => ({ session_id, wrote: wrote.has(session_id) })),
+      ),
+    ]);
     const committed = commits.map(({ session_id, mark }) => ({
       ...{ session_id, committed: true, again: marks.get(session_id) !== mark },
     }));
@@ -110,6 +114,25 @@ const commitHeld = (db: Sql, commits: readonly DeriveCommit[]): Promise<DeriveCo
     await endLeases(tx, ended);
     return committed;
   });
+
+/** The leases are only read: intake marks their rows, which are locked at the end. */
+const lockAll = (tx: Sql, commits: readonly DeriveCommit[]) =>
+  pipelined([
+    findByKeys(tx),
+    leaseMarks(tx, commits, sql``),
+    commits.length > 1
+      ? holdSessions(
+          tx,
+          commits.map(({ session_id }) => session_id),
+        )
+      : null,
+    ...commits.map(({ session_id, transcripts }) => (transcripts ? lockNodes(tx, session_id) : null)),
+  ]);
+
+async function writeAllTranscripts(tx: Sql, commits: readonly DeriveCommit[]): Promise<void> {
+  for (const { session_id, transcripts } of commits)
+    if (transcripts) await writeTranscripts(tx, session_id, transcripts);
+}
 
 /** Rolls the transaction back. */
 class LeaseLost extends Error {

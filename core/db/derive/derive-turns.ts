@@ -29,63 +29,74 @@ export type DeriveState = {
  * sessions from scratch.
  * @param differs the call from which on the fold differs although no call over the wire is late; null: none
  */
-export const deriveState = (
+export async function deriveState(
   db: Sql,
   { session_id, version, differs }: { session_id: string; version: number; differs: CallKey | null },
-): Promise<DeriveState> =>
-  db.transaction(async (tx) => {
-    const found = await stateOf(tx, { session_id, version, differs });
-    const after = found.state?.last ?? null;
-    const afterLast = after
-      ? sql`and (c.requested_at, c.call_id collate "C") > (${after.requested_at}::timestamptz, ${after.call_id})`
-      : sql``;
-    const own = sql`where x.session_id = ${session_id}`;
-    const [facts] = await tx.rows<Pick<DeriveState, 'transcripts_follow' | 'has_wire' | 'is_underived'>>(sql`
-      select exists (select 1 from svc.transcript_calls c where c.session_id = ${session_id} ${afterLast}) as transcripts_follow,
-             exists (select 1 from svc.raw_turns x ${own} and x.source = 'wire')
-               or exists (select 1 from svc.raw_turn_corrections x ${own}) as has_wire,
-             not exists (select 1 from svc.session_rollups x ${own}) and not exists (select 1 from svc.derive_states x ${own})
-               and not exists (select 1 from svc.traces x ${own}) and not exists (select 1 from svc.spans x ${own})
-               and not exists (select 1 from svc.span_links x ${own}) as is_underived`);
-    return { ...found, ...(facts ?? { transcripts_follow: false, has_wire: true, is_underived: false }) };
-  });
-
-async function stateOf(
-  tx: Sql,
-  { session_id, version, differs }: { session_id: string; version: number; differs: CallKey | null },
-): Promise<Pick<DeriveState, 'state' | 'replay_from' | 'up_to_seq'>> {
-  const [highest] = await tx.rows<{ up_to_seq: number }>(sql`
-    select coalesce(max(session_seq), 0) as up_to_seq from svc.raw_turns where session_id = ${session_id}`);
-  const up_to_seq = highest?.up_to_seq ?? 0;
-  const [newest] = await tx.rows<{ state: StoredState; folded_turns: number }>(sql`
-    select state, folded_turns from svc.derive_states where session_id = ${session_id} and opened_at = 'infinity'`);
-  const fromScratch = { state: null, replay_from: null, up_to_seq };
-  if (newest?.state.version !== version || newest.state.replacing) return fromScratch; // a pass that was broken off begins again
-  const state = restoredState(newest.state);
-  const { last } = state;
-  if (last === null) return { state, replay_from: null, up_to_seq };
-
-  const [late] = await tx.rows<CallKey>(sql`
-    select ${instant(sql`t.requested_at`)} as requested_at, ${callId} as call_id
-      from svc.raw_turns t
-     where t.session_id = ${session_id} and t.session_seq > ${newest.folded_turns} and t.session_seq <= ${up_to_seq}
-       and t.source = 'wire'
-       and (t.requested_at, ${callId}) < (${last.requested_at}::timestamptz, ${last.call_id})
-       and not exists (select 1 from svc.raw_turn_corrections c where c.raw_turn_id = t.raw_turn_id)
-     order by t.requested_at, ${callId}
-     limit 1`);
-  const from = earliest([late, differs && compareKeys(differs, last) <= 0 ? differs : undefined]);
-  if (!from) return { state, replay_from: null, up_to_seq };
-  const [checkpoint] = await tx.rows<{ requested_at: string; call_id: string; state: StoredState }>(sql`
+): Promise<DeriveState> {
+  const [own] = await db.rows<{ up_to_seq: number; newest: { state: StoredState; folded_turns: number } | null }>(sql`
+    select coalesce((select max(t.session_seq) from svc.raw_turns t where t.session_id = ${session_id}::uuid), 0) as up_to_seq,
+           (select jsonb_build_object('state', s.state, 'folded_turns', s.folded_turns)
+              from svc.derive_states s where s.session_id = ${session_id}::uuid and s.opened_at = 'infinity') as newest`);
+  const { up_to_seq, newest } = own ?? { up_to_seq: 0, newest: null };
+  const isUsable = newest?.state.version === version && !newest.state.replacing; // a pass that was broken off begins again
+  const state = isUsable ? restoredState(newest.state) : null;
+  const last = state?.last ?? null;
+  const folded = last && { last, folded_turns: newest?.folded_turns ?? 0, up_to_seq };
+  const { late, ...facts } = await factsOf(db, session_id, folded);
+  const from = last && earliest([late, differs && compareKeys(differs, last) <= 0 ? differs : null]);
+  if (!from) return { state, replay_from: null, up_to_seq, ...facts };
+  const [checkpoint] = await db.rows<{ requested_at: string; call_id: string; state: StoredState }>(sql`
     select ${instant(sql`s.opened_at`)} as requested_at, s.opened_call_id as call_id, s.state
       from svc.derive_states s
      where s.session_id = ${session_id} and s.opened_at < 'infinity'
        and (s.opened_at, s.opened_call_id collate "C") <= (${from.requested_at}::timestamptz, ${from.call_id})
      order by s.opened_at desc, s.opened_call_id collate "C" desc
      limit 1`);
-  if (checkpoint?.state.version !== version) return fromScratch;
-  const { requested_at, call_id } = checkpoint;
-  return { state: restoredState(checkpoint.state), replay_from: { requested_at, call_id }, up_to_seq };
+  const isFound = checkpoint?.state.version === version;
+  const before = isFound ? restoredState(checkpoint.state) : null;
+  const follow = await factsOf(
+    db,
+    session_id,
+    before?.last ? { last: before.last, folded_turns: 0, up_to_seq: 0 } : null,
+  );
+  const { requested_at, call_id } = checkpoint ?? from;
+  return {
+    ...{ ...facts, transcripts_follow: follow.transcripts_follow, state: before, up_to_seq },
+    replay_from: isFound ? { requested_at, call_id } : null,
+  };
+}
+
+type Facts = Pick<DeriveState, 'transcripts_follow' | 'has_wire' | 'is_underived'> & { late: CallKey | null };
+
+/** @param folded the last call of a state, and which turns it was folded from; `late`: the first call before it that is not among these */
+async function factsOf(
+  db: Sql,
+  session_id: string,
+  folded: { last: CallKey; folded_turns: number; up_to_seq: number } | null,
+): Promise<Facts> {
+  const own = sql`where x.session_id = ${session_id}::uuid`;
+  const last = folded && sql`(${folded.last.requested_at}::timestamptz, ${folded.last.call_id})`;
+  const late = folded
+    ? sql`(select jsonb_build_object('requested_at', ${instant(sql`t.requested_at`)}, 'call_id', ${callId})
+             from svc.raw_turns t
+            where t.session_id = ${session_id}::uuid
+              and t.session_seq > ${folded.folded_turns} and t.session_seq <= ${folded.up_to_seq} and t.source = 'wire'
+              and (t.requested_at, ${callId}) < ${last}
+              and not exists (select 1 from svc.raw_turn_corrections c where c.raw_turn_id = t.raw_turn_id)
+            order by t.requested_at, ${callId}
+            limit 1)`
+    : sql`null::jsonb`;
+  const [facts] = await db.rows<Facts>(sql`
+    select exists (select 1 from svc.transcript_calls c
+                    where c.session_id = ${session_id}::uuid
+                      ${last ? sql`and (c.requested_at, c.call_id collate "C") > ${last}` : sql``}) as transcripts_follow,
+           exists (select 1 from svc.raw_turns x ${own} and x.source = 'wire')
+             or exists (select 1 from svc.raw_turn_corrections x ${own}) as has_wire,
+           not exists (select 1 from svc.session_rollups x ${own}) and not exists (select 1 from svc.derive_states x ${own})
+             and not exists (select 1 from svc.traces x ${own}) and not exists (select 1 from svc.spans x ${own})
+             and not exists (select 1 from svc.span_links x ${own}) as is_underived,
+           ${late} as late`);
+  return facts ?? { transcripts_follow: false, has_wire: true, is_underived: false, late: null };
 }
 
 const earliest = (keys: readonly (CallKey | null | undefined)[]): CallKey | undefined =>

@@ -4,19 +4,25 @@ import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { voidOutlines } from './revisions.ts';
 
-/** A trace whose opening call has moved to another session is taken from its former session, whose rows of it are deleted. */
-export async function takeTraces(tx: Sql, traces: readonly { trace_id: string; session_id: string }[]): Promise<void> {
-  if (traces.length === 0) return;
-  const taken = sql`
-    unnest(${pgArray(traces.map(({ trace_id }) => trace_id))}::uuid[],
-           ${pgArray(traces.map(({ session_id }) => session_id))}::uuid[]) as k (trace_id, session_id)`;
-  const former = await tx.rows<{ trace_id: string; session_id: string }>(sql`
-    with taken as materialized (select * from ${taken})
+type TraceKey = { trace_id: string; session_id: string };
+
+/** Those of the traces that another session has: it is their former one, since their opening call has moved. */
+export async function formerTraces(tx: Sql, traces: readonly TraceKey[]): Promise<TraceKey[]> {
+  if (traces.length === 0) return [];
+  return tx.rows<TraceKey>(sql`
+    with taken as materialized (
+      select *
+        from unnest(${pgArray(traces.map(({ trace_id }) => trace_id))}::uuid[],
+                    ${pgArray(traces.map(({ session_id }) => session_id))}::uuid[]) as k (trace_id, session_id))
     select t.trace_id, t.session_id
       from taken k join svc.traces t on t.trace_id = k.trace_id and t.session_id <> k.session_id
      union
     select s.trace_id, s.session_id
       from taken k join svc.spans s on s.trace_id = k.trace_id and s.session_id <> k.session_id`);
+}
+
+/** Deletes the rows of these traces from the sessions that had them. */
+export async function takeTraces(tx: Sql, former: readonly TraceKey[]): Promise<void> {
   if (former.length === 0) return;
   const rows = sql`
     unnest(${pgArray(former.map(({ trace_id }) => trace_id))}::uuid[],

@@ -1,7 +1,9 @@
 /** Claims: the calls that a session's transcripts contain, and which of them count for another session. */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { CallClaim } from '../../derive/transcript/linked-calls.ts';
+import { findByKeys } from '../find-by-keys.ts';
 import { jsonText } from '../literals.ts';
+import { pipelined } from '../pipelined.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from '../store/call-owners.ts';
 import { notifyDirty } from '../store/mark-dirty.ts';
@@ -19,7 +21,7 @@ export const claimCalls = (
   { session_id, claims }: { session_id: string; claims: readonly CallClaim[] },
 ): Promise<Claimed> =>
   db.transaction(async (tx) => {
-    await lockClaims(tx, 'to claim');
+    await pipelined([findByKeys(tx), lockClaims(tx, 'to claim')]);
     const firstByKey = new Map([...claims].reverse().map((claim) => [claim.call_key, claim]));
     const rows = jsonText([...firstByKey.values()]);
     const changed = await tx.rows<{ call_key: string; is_settled: boolean }>(sql`
@@ -50,9 +52,12 @@ export const claimCalls = (
       contested.map(({ call_key }) => call_key),
       session_id,
     );
-    if (contested.length < changed.length && !resettled.includes(session_id)) await countClaims(tx, session_id);
-    if (changed.length > 0) await notifyDirty(tx);
-    return currentClaims(tx, { session_id });
+    const [, , current] = await pipelined([
+      contested.length < changed.length && !resettled.includes(session_id) ? countClaims(tx, session_id) : null,
+      changed.length > 0 ? notifyDirty(tx) : null,
+      currentClaims(tx, { session_id }),
+    ]);
+    return current;
   });
 
 /** As `settleOwners` counts that claims have another owner. */
@@ -63,20 +68,13 @@ const countClaims = (tx: Sql, session_id: string) =>
 
 /** The current claims. */
 export async function currentClaims(db: Sql, { session_id }: { session_id: string }): Promise<Claimed> {
-  const inherited = await db.rows<Claimed['inherited'][number]>(sql`
-    select encode(t.call_key, 'hex') as call_key, t.owner_session_id as session_id
-      from svc.transcript_claims t
-     where t.session_id = ${session_id}::uuid and (t.owner_session_id <> t.session_id or t.owner_turn_id is not null)`);
-  return { mark: await claimMark(db, session_id), inherited };
+  const [found] = await db.rows<Claimed>(sql`
+    select ${claimMarkOf(session_id)} as mark,
+           (select coalesce(jsonb_agg(jsonb_build_object('call_key', encode(t.call_key, 'hex'), 'session_id', t.owner_session_id)), '[]')
+              from svc.transcript_claims t
+             where t.session_id = ${session_id}::uuid and (t.owner_session_id <> t.session_id or t.owner_turn_id is not null)) as inherited`);
+  return found ?? { mark: 0, inherited: [] };
 }
 
-export async function hasClaims(db: Sql, session_id: string): Promise<boolean> {
-  const found = await db.rows(sql`select 1 from svc.transcript_claims where session_id = ${session_id}::uuid limit 1`);
-  return found.length > 0;
-}
-
-export async function claimMark(db: Sql, session_id: string): Promise<number> {
-  const [row] = await db.rows<{ mark: number }>(sql`
-    select mark from svc.transcript_claim_marks where session_id = ${session_id}::uuid`);
-  return row?.mark ?? 0;
-}
+export const claimMarkOf = (session_id: string): SQL =>
+  sql`coalesce((select m.mark from svc.transcript_claim_marks m where m.session_id = ${session_id}::uuid), 0)`;

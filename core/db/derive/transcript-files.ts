@@ -11,22 +11,24 @@ export const lifecycleIn = (summary: SQL): SQL =>
 
 /** The highest raw_turn_id of a transcript that counts for the session; null: there is none. Usually reads one entry of an index. */
 export async function newestTranscript(db: Sql, { session_id }: { session_id: string }): Promise<number | null> {
-  // `between`, so that only the index of transcripts has this order: with `order by raw_turn_id` the planner might scan all turns backwards.
-  const [row] = await db.rows<{ newest: number | null }>(sql`
-    select greatest(
-      (select t.raw_turn_id
-         from svc.raw_turns t
-        where t.session_id between ${session_id}::uuid and ${session_id}::uuid and t.source = 'transcript'
-          and not exists (select 1 from svc.raw_turn_corrections k where k.raw_turn_id = t.raw_turn_id)
-        order by t.session_id desc, t.raw_turn_id desc
-        limit 1),
-      (select max(k.raw_turn_id)
-         from svc.raw_turn_corrections k
-         join svc.effective_turns e on e.raw_turn_id = k.raw_turn_id and e.session_id = k.session_id
-         join svc.raw_turns t on t.raw_turn_id = k.raw_turn_id and t.source = 'transcript'
-        where k.session_id = ${session_id}::uuid)) as newest`);
+  const [row] = await db.rows<{ newest: number | null }>(sql`select ${newestTranscriptOf(session_id)} as newest`);
   return row?.newest ?? null;
 }
+
+/** `between`, so that only the index of transcripts has this order: with `order by raw_turn_id` the planner might scan all turns backwards. */
+export const newestTranscriptOf = (session_id: string): SQL => sql`
+  greatest(
+    (select t.raw_turn_id
+       from svc.raw_turns t
+      where t.session_id between ${session_id}::uuid and ${session_id}::uuid and t.source = 'transcript'
+        and not exists (select 1 from svc.raw_turn_corrections k where k.raw_turn_id = t.raw_turn_id)
+      order by t.session_id desc, t.raw_turn_id desc
+      limit 1),
+    (select max(k.raw_turn_id)
+       from svc.raw_turn_corrections k
+       join svc.effective_turns e on e.raw_turn_id = k.raw_turn_id and e.session_id = k.session_id
+       join svc.raw_turns t on t.raw_turn_id = k.raw_turn_id and t.source = 'transcript'
+      where k.session_id = ${session_id}::uuid))`;
 
 /** How large a session's transcripts are, all versions together, as they were sent. */
 export async function transcriptBytes(db: Sql, { session_id }: { session_id: string }): Promise<number> {

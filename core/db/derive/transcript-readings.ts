@@ -6,11 +6,12 @@ import type { Identity } from '../../model/identity.ts';
 import type { TranscriptReport } from '../../model/transcript-report.ts';
 import { batches } from '../batches.ts';
 import { instant, jsonText, pgArray } from '../literals.ts';
+import { pipelined } from '../pipelined.ts';
 import type { Sql } from '../sql.ts';
 import { insertNodes, type PlacedNode } from '../store/put-nodes.ts';
 import { effectiveIdentity } from './effective-identity.ts';
-import { claimMark, hasClaims } from './transcript-claims.ts';
-import { newestTranscript } from './transcript-files.ts';
+import { claimMarkOf } from './transcript-claims.ts';
+import { newestTranscriptOf } from './transcript-files.ts';
 
 /** `projected`: its transcripts' calls are in the projection, since no main call with a response came over the wire. */
 export type StoredReading = {
@@ -31,31 +32,23 @@ export type TranscriptState = {
   reading: StoredReading | null;
 };
 
-/** The facts that decide whether transcripts have to be read. Reads a few index entries, whatever the session's size; most have no transcript. */
+/**
+ * The facts that decide whether transcripts have to be read, in one statement, since every pass of derivation begins with it. Reads a
+ * few index entries, whatever the session's size.
+ */
 export async function transcriptState(db: Sql, { session_id }: { session_id: string }): Promise<TranscriptState> {
-  const [present] = await db.rows<{ has_any: boolean }>(sql`
-    select exists (select 1 from svc.raw_turns t where t.session_id = ${session_id}::uuid and t.source = 'transcript')
-           or exists (select 1 from svc.transcript_readings x where x.session_id = ${session_id}::uuid)
-           or exists (select 1 from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) as has_any`);
-  if (!present?.has_any) return noTranscripts;
-  const newest = await newestTranscript(db, { session_id });
-  const [reading] = await db.rows<StoredReading>(sql`
-    select read_up_to, read_version, projected, claim_mark, evidence from svc.transcript_readings where session_id = ${session_id}`);
-  const has_claims = await hasClaims(db, session_id);
-  if (newest === null && !reading && !has_claims) return noTranscripts;
-  const [calls] = await db.rows<{ has_calls: boolean; has_main: boolean }>(sql`
-    select exists (select 1 from svc.calls c where c.session_id = ${session_id}) as has_calls,
+  const [found] = await db.rows<TranscriptState>(sql`
+    select ${newestTranscriptOf(session_id)} as newest,
+           exists (select 1 from svc.calls c where c.session_id = ${session_id}::uuid) as has_calls,
            exists (
              select 1 from svc.calls c
-              where c.session_id = ${session_id} and c.kind = 'main' and c.leaf_hash is not null) as has_main`);
-  return {
-    newest,
-    has_calls: calls?.has_calls ?? false,
-    has_main: calls?.has_main ?? false,
-    claim_mark: await claimMark(db, session_id),
-    has_claims,
-    reading: reading ?? null,
-  };
+              where c.session_id = ${session_id}::uuid and c.kind = 'main' and c.leaf_hash is not null) as has_main,
+           ${claimMarkOf(session_id)} as claim_mark,
+           exists (select 1 from svc.transcript_claims k where k.session_id = ${session_id}::uuid) as has_claims,
+           (select jsonb_build_object('read_up_to', x.read_up_to, 'read_version', x.read_version, 'projected', x.projected,
+                                      'claim_mark', x.claim_mark, 'evidence', x.evidence)
+              from svc.transcript_readings x where x.session_id = ${session_id}::uuid) as reading`);
+  return found ?? noTranscripts;
 }
 
 const noTranscripts: TranscriptState = {
@@ -127,20 +120,40 @@ export async function writeTranscripts(
   session_id: string,
   { reading, gone, calls, nodes }: TranscriptCommit,
 ): Promise<void> {
-  if (gone.length > 0) {
+  await pipelined([
+    replaceCalls(tx, session_id, { gone, calls }),
+    replaceCallNodes(tx, session_id, { gone, nodes }),
+    writeReading(tx, session_id, reading),
+  ]);
+}
+
+async function replaceCalls(
+  tx: Sql,
+  session_id: string,
+  { gone, calls }: Pick<TranscriptCommit, 'gone' | 'calls'>,
+): Promise<void> {
+  if (gone.length > 0)
     await tx.rows(sql`
       delete from svc.transcript_calls where session_id = ${session_id} and call_id = any(${pgArray(gone)}::text[])`);
-  }
-  const parents = gone.length > 0 ? await removeNodes(tx, session_id, gone) : [];
-  for (const rows of batches(nodes)) await insertNodes(tx, rows);
-  if (parents.length > 0) await mendHeads(tx, session_id, parents);
-  for (const rows of batches(calls)) {
+  for (const rows of batches(calls))
     await tx.rows(sql`
       insert into svc.transcript_calls (session_id, requested_at, call_id, raw_turn_id, digest)
       select ${session_id}::uuid, r.requested_at, r.call_id, r.raw_turn_id, decode(r.digest, 'hex')
         from json_to_recordset(${jsonText(rows)}::json)
           as r (requested_at timestamptz, call_id text, raw_turn_id bigint, digest text)`);
-  }
+}
+
+async function replaceCallNodes(
+  tx: Sql,
+  session_id: string,
+  { gone, nodes }: Pick<TranscriptCommit, 'gone' | 'nodes'>,
+): Promise<void> {
+  const parents = gone.length > 0 ? await removeNodes(tx, session_id, gone) : [];
+  for (const rows of batches(nodes)) await insertNodes(tx, rows);
+  if (parents.length > 0) await mendHeads(tx, session_id, parents);
+}
+
+async function writeReading(tx: Sql, session_id: string, reading: TranscriptCommit['reading']): Promise<void> {
   if (!reading) {
     await tx.rows(sql`delete from svc.transcript_readings where session_id = ${session_id}`);
     return;

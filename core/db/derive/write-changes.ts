@@ -15,6 +15,7 @@ import { rollupTypes } from '../columns/session.ts';
 import { outlineTypes, spanTypes } from '../columns/span.ts';
 import { traceTypes } from '../columns/trace.ts';
 import { jsonText, pgArray } from '../literals.ts';
+import { pipelined } from '../pipelined.ts';
 import type { Sql } from '../sql.ts';
 import { jsonBatches } from './json-batches.ts';
 import type { Revision } from './revisions.ts';
@@ -74,34 +75,21 @@ export async function writeChanges(
   const revisionOf = (trace_id: string) => revisions.get(sessionOf.get(trace_id) ?? '') ?? { rev: 0, partition_no: 0 };
   const all = <Row>(rows: (one: ProjectionChanges) => readonly Row[]): Row[] => changes.flatMap(rows);
   const revised = <Row extends { trace_id: string }>(row: Row) => ({ ...row, rev: revisionOf(row.trace_id).rev });
-  const links = all((one) => one.links);
-  const writtenTraces = await upsertTraces(tx, all((one) => one.traces).map(revised));
-  const writtenSpans = await upsertSpans(
-    tx,
-    all((one) => one.spans).map((span) => {
-      const { label, input_lines, input_characters, output_lines, output_characters, images } = spanOutline(span);
-      const node_hash = hexBytes(span.node_hash);
-      const outline = { label, input_lines, input_characters, output_lines, output_characters, images };
-      return { ...span, ...outline, ...revisionOf(span.trace_id), node_hash };
-    }),
-  );
-  const patches = changes.flatMap(({ patches, rollup: { session_id } }) =>
-    patches.map((patch) => ({ ...revised(patch), session_id })),
-  );
-  const patchedSpans = patches.length > 0 ? await patchSpans(tx, patches) : [];
   const dropped = changes.flatMap(({ dropped, rollup: { session_id } }) =>
     dropped.map((link) => ({ session_id, ...link })),
   );
-  const removedLinks = dropped.length > 0 ? await dropLinks(tx, dropped, links) : [];
-  const writtenLinks = links.length > 0 ? await upsertLinks(tx, links) : [];
-  const changedLinks = [...removedLinks, ...writtenLinks];
-  await reviseEnds(tx, changedLinks, { revised: [...writtenSpans, ...patchedSpans], revisions });
-  const rollups = await upsertRollups(
-    tx,
-    changes.flatMap(({ rollup }) => (unfinished.has(rollup.session_id) ? [] : rollup)),
-  );
+  const [writtenTraces, changedSpans, changedLinks, rollups] = await pipelined([
+    upsertTraces(tx, all((one) => one.traces).map(revised)),
+    writeSpans(tx, changes, revisionOf),
+    writeLinks(tx, { links: all((one) => one.links), dropped }),
+    upsertRollups(
+      tx,
+      changes.flatMap(({ rollup }) => (unfinished.has(rollup.session_id) ? [] : rollup)),
+    ),
+  ]);
+  await reviseEnds(tx, changedLinks, { revised: changedSpans, revisions });
   const traces = [
-    ...[...writtenTraces, ...writtenSpans, ...patchedSpans].map(({ trace_id }) => trace_id),
+    ...[...writtenTraces, ...changedSpans].map(({ trace_id }) => trace_id),
     ...changedLinks.map(({ from_trace_id }) => from_trace_id),
   ];
   const written = new Set(rollups.map(({ session_id }) => session_id));
@@ -110,6 +98,38 @@ export async function writeChanges(
     if (session_id) written.add(session_id);
   }
   return written;
+}
+
+/** @returns the keys of the spans that were written or patched */
+async function writeSpans(
+  tx: Sql,
+  changes: readonly ProjectionChanges[],
+  revisionOf: (trace_id: string) => Revision,
+): Promise<SpanKey[]> {
+  const written = await upsertSpans(
+    tx,
+    changes.flatMap(({ spans }) =>
+      spans.map((span) => {
+        const { label, input_lines, input_characters, output_lines, output_characters, images } = spanOutline(span);
+        const node_hash = hexBytes(span.node_hash);
+        const outline = { label, input_lines, input_characters, output_lines, output_characters, images };
+        return { ...span, ...outline, ...revisionOf(span.trace_id), node_hash };
+      }),
+    ),
+  );
+  const patches = changes.flatMap(({ patches, rollup: { session_id } }) =>
+    patches.map((patch) => ({ ...patch, rev: revisionOf(patch.trace_id).rev, session_id })),
+  );
+  return patches.length > 0 ? [...written, ...(await patchSpans(tx, patches))] : written;
+}
+
+/** @returns the links that were deleted or written */
+async function writeLinks(
+  tx: Sql,
+  { links, dropped }: { links: readonly LinkRow[]; dropped: readonly (DroppedLinks & { session_id: string })[] },
+): Promise<Pick<LinkRow, LinkKey>[]> {
+  const removed = dropped.length > 0 ? await dropLinks(tx, dropped, links) : [];
+  return links.length > 0 ? [...removed, ...(await upsertLinks(tx, links))] : removed;
 }
 
 /** The sessions of all traces that the changes name. */

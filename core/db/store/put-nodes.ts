@@ -4,6 +4,7 @@ import { type CallNodes, type CallRow, costColumns, type LinkedMessage, type Nod
 import { noUsage } from '../../model/usage.ts';
 import type { PgType } from '../columns/column.ts';
 import { hexArray, jsonText, pgArray } from '../literals.ts';
+import { pipelined } from '../pipelined.ts';
 import { sparseRows } from '../sparse-rows.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from './call-owners.ts';
@@ -227,7 +228,7 @@ export async function insertNodes(tx: Sql, nodes: readonly PlacedNode[]): Promis
     if (followed.has(`${node.session_id} ${node.node_hash}`)) row.followed = true;
     return row;
   });
-  await tx.rows(sql`
+  const inserted = tx.rows(sql`
     insert into svc.nodes as n (${INSERTED.names}, partition_no, is_root, is_head)
     select ${INSERTED.values}, (select s.partition_no from svc.sessions s where s.session_id = r.session_id), r.parent_hash is null,
            ${INSERTED.injected} = '' and not ${INSERTED.followed} and not exists (
@@ -240,11 +241,12 @@ export async function insertNodes(tx: Sql, nodes: readonly PlacedNode[]): Promis
                 when ${isTranscripts(sql`n`)} then n.role <> 'assistant' or excluded.slice_id is null
                 else n.role = 'assistant' and n.slice_id is not null end`);
   const parents = [...followed].map((key) => key.split(' '));
-  await tx.rows(sql`
+  const headsEnded = tx.rows(sql`
     update svc.nodes n set is_head = false
       from unnest(${pgArray(parents.map(([session = '']) => session))}::uuid[],
                   ${hexArray(parents.map(([, hash = '']) => (hash === 'null' ? null : hash)))}::bytea[]) as p (session_id, node_hash)
      where n.session_id = p.session_id and n.node_hash = p.node_hash and n.is_head`);
+  await pipelined([inserted, headsEnded]);
 }
 
 export type PlacedRow = CallRow & { raw_turn_id: number; session_id: string };
