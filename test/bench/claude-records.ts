@@ -20,9 +20,16 @@ export function* recordsOf({ session, calls, resultBytes }: Conversation): Gener
   for (let call = 0; call < calls; call++) {
     const seed = session * 1_000 + call;
     const tool_use_id = `toolu_${session}_${call - 1}`;
-    const result = { tool_use_id, type: 'tool_result', content: prose(resultBytes, seed) };
-    yield record('user', { message: { role: 'user', content: call % 9 === 0 ? prose(300, seed) : [result] } });
     const input = { file_path: `src/${seed}.ts` };
+    if (call % 9 === 0) yield record('user', { message: { role: 'user', content: prose(300, seed) } });
+    else {
+      const content = prose(resultBytes, seed);
+      const file = { filePath: input.file_path, content, numLines: 1, startLine: 1, totalLines: 1 };
+      yield record('user', {
+        message: { role: 'user', content: [{ tool_use_id, type: 'tool_result', content }] },
+        toolUseResult: { type: 'text', file }, // Claude Code writes what the tool itself returned beside what the model reads
+      });
+    }
     const tool = { type: 'tool_use', id: `toolu_${session}_${call}`, name: 'Read', input };
     const content = [{ type: 'text', text: prose(300, seed + 7) }, ...(call % 9 === 8 ? [] : [tool])];
     const id = `msg_${session}_${call}`;
