@@ -2,6 +2,8 @@
 import { sessionId } from '../../call/identity.ts';
 import type { TurnRecord } from '../../call/prepared-turn.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
+import { findByKeys } from '../find-by-keys.ts';
+import { pipelined } from '../pipelined.ts';
 import type { Sql } from '../sql.ts';
 import { type LoggedTurn, logTurns } from './log-turns.ts';
 import { markDirty, notifyDirty } from './mark-dirty.ts';
@@ -29,16 +31,14 @@ export const appendTranscripts = (
   { transcripts, slices, purges }: TranscriptBatch,
 ): Promise<StoredTranscript[]> =>
   db.transaction(async (tx) => {
-    await holdSlices(tx, purges);
-    const existing = await existingCalls(tx, transcripts);
+    const [, , existing] = await pipelined([findByKeys(tx), holdSlices(tx, purges), existingCalls(tx, transcripts)]);
     const fresh = transcripts.filter(({ turn }) => !existing.has(turn.call_id));
     const logged = await logTranscripts(tx, fresh, slices);
     const stored = transcripts.map(({ turn: { call_id } }): StoredTranscript => {
       const { raw_turn_id, session_id } = existing.get(call_id) ?? logged(call_id);
       return { raw_turn_id, session_id, deduped: existing.has(call_id) };
     });
-    await markDirty(tx, [...new Set(stored.map(({ session_id }) => session_id))]);
-    await notifyDirty(tx);
+    await pipelined([markDirty(tx, [...new Set(stored.map(({ session_id }) => session_id))]), notifyDirty(tx)]);
     return stored;
   });
 

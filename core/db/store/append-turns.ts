@@ -6,6 +6,8 @@ import type { JournalPosition } from '../../capture/journal-format.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import type { Outcome } from '../../model/coverage.ts';
 import { lockToMerge, mergeSessions } from '../edit/merge-sessions.ts';
+import { findByKeys } from '../find-by-keys.ts';
+import { pipelined } from '../pipelined.ts';
 import type { Sql } from '../sql.ts';
 import { countCoverage } from './count-coverage.ts';
 import { beyondStored, storePosition } from './journal-positions.ts';
@@ -45,14 +47,16 @@ export type AppendedTurn = {
  */
 export const appendTurns = (db: Sql, batch: TurnBatch): Promise<AppendedTurn[]> =>
   db.transaction(async (tx) => {
-    if (batch.turns.length > 0) await holdSlices(tx, batch.purges);
-    const uncounted = await beyondStored(tx, batch.counted);
-    const turns = await unstored(tx, batch.turns);
+    const held = pipelined([findByKeys(tx), batch.turns.length > 0 ? holdSlices(tx, batch.purges) : null]);
+    const uncountedOnes = beyondStored(tx, batch.counted);
+    const [, uncounted, turns] = await pipelined([held, uncountedOnes, unstored(tx, batch.turns)]);
     const stored = turns.length > 0 ? await storeTurns(tx, turns, batch) : [];
     const counted = turns.map(({ requested_at: at, provider, outcome }) => ({ at, provider, outcome }));
-    await countCoverage(tx, [...counted, ...uncounted]);
-    for (const position of batch.positions) await storePosition(tx, position);
-    if (stored.length > 0) await notifyDirty(tx);
+    await pipelined([
+      countCoverage(tx, [...counted, ...uncounted]),
+      ...batch.positions.map((position) => storePosition(tx, position)),
+      stored.length > 0 ? notifyDirty(tx) : null,
+    ]);
     return stored;
   });
 

@@ -6,6 +6,7 @@ import type { PackedSlice } from '../../capture/slice-codec.ts';
 import { type TurnFacts, turnHash } from '../../merkle/turn-chain.ts';
 import type { PgType } from '../columns/column.ts';
 import { asStored, jsonText } from '../literals.ts';
+import { pipelined } from '../pipelined.ts';
 import { sparseRows } from '../sparse-rows.ts';
 import type { Sql } from '../sql.ts';
 import { type ChainHead, putSessions, type SessionTurn } from './put-sessions.ts';
@@ -23,8 +24,8 @@ export async function logTurns(
   slices: readonly PackedSlice[],
 ): Promise<{ ids: Map<string, number>; opened: Set<string> }> {
   const { rows, opened } = await chainTurns(tx, turns);
-  await putSlices(tx, slices);
-  return { ids: await insertRawTurns(tx, rows), opened };
+  const [, ids] = await pipelined([putSlices(tx, slices), insertRawTurns(tx, rows)]);
+  return { ids, opened };
 }
 
 /** The rows of the turns, each as the next link of its session's chain; the sessions' rows are stored then. */

@@ -1,6 +1,7 @@
 /** The count of purges, by which a writer knows whether its list of stored slices is still valid; no writer runs during a purge. */
 import { sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
+import { pipelined } from '../pipelined.ts';
 import type { Sql } from '../sql.ts';
 
 /** The `sqlstate` of a refusal: the writer has to discard its list of stored slices, and retry. */
@@ -15,9 +16,10 @@ const LOCK = sql`${0x737663}::integer, ${1}::integer`;
  * @throws {DatabaseError} PURGED_MEANWHILE, transient
  */
 export async function holdSlices(tx: Sql, purges: number | undefined): Promise<void> {
-  await tx.rows(sql`select pg_advisory_xact_lock_shared(${LOCK})`);
+  const locked = tx.rows(sql`select pg_advisory_xact_lock_shared(${LOCK})`);
   // A statement of its own, which sees what was committed while this one waited for the lock.
-  if (purges === undefined || (await purgeCount(tx)) === purges) return;
+  const [, count] = await pipelined([locked, purges === undefined ? null : purgeCount(tx)]);
+  if (purges === undefined || count === purges) return;
   throw new DatabaseError('Cannot store: slices that are referred to may have been purged', PURGED_MEANWHILE, true);
 }
 

@@ -24,11 +24,13 @@ export async function writeNodes(tx: Sql, calls: readonly PlacedCall[], report =
   if (calls.length === 0) return [];
   const nodes = lowest(calls, await lastStoredPositions(tx, calls));
   const fresh = report ? await notStored(tx, nodes) : [];
-  if (nodes.length > 0) await insertNodes(tx, nodes);
-  await insertCalls(
-    tx,
-    calls.map(({ raw_turn_id, session_id, nodes }) => ({ raw_turn_id, session_id, ...nodes.call })),
-  );
+  await pipelined([
+    nodes.length > 0 ? insertNodes(tx, nodes) : null,
+    insertCalls(
+      tx,
+      calls.map(({ raw_turn_id, session_id, nodes }) => ({ raw_turn_id, session_id, ...nodes.call })),
+    ),
+  ]);
   return fresh;
 }
 
@@ -253,8 +255,8 @@ export type PlacedRow = CallRow & { raw_turn_id: number; session_id: string };
 
 export async function insertCalls(tx: Sql, rows: readonly PlacedRow[]): Promise<void> {
   const call_keys = rows.flatMap(({ call_key }) => call_key ?? []);
-  if (call_keys.length > 0) await lockClaims(tx, 'to look');
-  await tx.rows(sql`
+  const locked = call_keys.length > 0 ? lockClaims(tx, 'to look') : null;
+  const inserted = tx.rows(sql`
     insert into svc.calls (raw_turn_id, session_id, tip_hash, leaf_hash, model, stream, max_tokens, tool_count, call_key, response_id,
                            previous_response_id, conversation_id, unreadable, kind, judged, cwd, git_branch, agent_name)
     select r.raw_turn_id, r.session_id, decode(r.tip_hash, 'hex'), decode(r.leaf_hash, 'hex'), r.model, r.stream, r.max_tokens,
@@ -265,5 +267,5 @@ export async function insertCalls(tx: Sql, rows: readonly PlacedRow[]): Promise<
              max_tokens integer, tool_count integer, call_key text, response_id text, previous_response_id text,
              conversation_id text, unreadable text, kind text, judged text, cwd text, git_branch text, agent_name text)
     on conflict (raw_turn_id) do nothing`);
-  await settleOwners(tx, call_keys, null);
+  await pipelined([locked, inserted, settleOwners(tx, call_keys, null)]);
 }
