@@ -8,7 +8,7 @@ const TRANSACTION_HAS_FAILED = '25P02';
  * Resolves to what all resolve to; null stands for nothing to do. Each sends its first statement at once, so these are executed in the order
  * of the list. Where one fails, its error is thrown once the others have ended: none sends a statement after the transaction was rolled back.
  * @example
- * const [[one], [two]] = await pipelined([tx.rows(sql`select 1 as n`), tx.rows(sql`select 2 as n`)]);
+ * await pipelined([Promise.resolve([{ n: 1 }]), null]); // => [[{ n: 1 }], null]
  */
 export async function pipelined<const Work extends readonly (Promise<unknown> | null)[]>(
   work: Work,
