@@ -14,7 +14,7 @@ import { recordsOf, sessionNamed } from './claude-records.ts';
 import { heading, row } from './figures.ts';
 
 const CALLS = 4_000;
-const RESULT_BYTES = 4_000; // of each call's tool
+const RESULT_BYTES = 2_000; // of each call's tool, which a record holds twice
 const GROWS = 6;
 /** Of what it has read the service keeps nothing after the first reading, and something after the second. */
 const UNCOUNTED = 1;
