@@ -5,11 +5,11 @@ import type { Checkpoint } from '../../derive/checkpoint.ts';
 import type { CallKey } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
 import { type StoredState, storedState } from '../../derive/stored-state.ts';
-import { findByKeys } from '../find-by-keys.ts';
 import { jsonText, pgArray } from '../literals.ts';
 import { pipelined } from '../pipelined.ts';
 import { recordDerived } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
+import { useIndexes } from '../use-indexes.ts';
 import { leasesOf } from './derive-queue.ts';
 import { nextRevisions, voidBefore } from './revisions.ts';
 import { formerTraces, takeTraces } from './take-traces.ts';
@@ -118,7 +118,7 @@ const commitHeld = (db: Sql, commits: readonly DeriveCommit[]): Promise<DeriveCo
 /** The leases are only read: intake marks their rows, which are locked at the end. */
 const lockAll = (tx: Sql, commits: readonly DeriveCommit[]) =>
   pipelined([
-    findByKeys(tx),
+    useIndexes(tx),
     leaseMarks(tx, commits, sql``),
     commits.length > 1
       ? holdSessions(

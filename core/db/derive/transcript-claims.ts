@@ -1,12 +1,12 @@
 /** Claims: the calls that a session's transcripts contain, and which of them count for another session. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { CallClaim } from '../../derive/transcript/linked-calls.ts';
-import { findByKeys } from '../find-by-keys.ts';
 import { jsonText } from '../literals.ts';
 import { pipelined } from '../pipelined.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from '../store/call-owners.ts';
 import { notifyDirty } from '../store/mark-dirty.ts';
+import { useIndexes } from '../use-indexes.ts';
 
 /** `inherited`: the session in which a call counts, where that is not as this session claims. `mark`: of the last change. */
 export type Claimed = { mark: number; inherited: { call_key: string; session_id: string }[] };
@@ -21,7 +21,7 @@ export const claimCalls = (
   { session_id, claims }: { session_id: string; claims: readonly CallClaim[] },
 ): Promise<Claimed> =>
   db.transaction(async (tx) => {
-    await pipelined([findByKeys(tx), lockClaims(tx, 'to claim')]);
+    await pipelined([useIndexes(tx), lockClaims(tx, 'to claim')]);
     const firstByKey = new Map([...claims].reverse().map((claim) => [claim.call_key, claim]));
     const rows = jsonText([...firstByKey.values()]);
     const changed = await tx.rows<{ call_key: string; is_settled: boolean }>(sql`

@@ -6,6 +6,7 @@ import type { FindPlace } from '../../model/find.ts';
 import { instant, pgArray } from '../literals.ts';
 import { notDeleted } from '../read/not-deleted.ts';
 import type { Sql } from '../sql.ts';
+import { useIndexes } from '../use-indexes.ts';
 
 /** All that is not null must hold. */
 export type FindFilter = {
@@ -41,7 +42,7 @@ export const findCandidates = (
   { groups, match, places, filter, windows, limit, most_of_group = MOST_OF_GROUP }: Search,
 ): Promise<Candidate[]> =>
   db.transaction(async (tx) => {
-    await useIndexes(tx);
+    await useIndexes(tx); // how many texts have a term is not in the statistics, so the planner expects few
     const within = sql`f.place = any(${pgArray(places)}::text[]) and ${notDeleted(sql`f.session_id`)}${inWindow(sql`f.at`, filter)}`;
     const read = (found: SQL) =>
       tx.rows<Candidate>(sql`
@@ -89,11 +90,6 @@ export async function textWindows(db: Sql, _args: Record<string, never>): Promis
      order by w.first desc`);
   return rows.flatMap(({ first }) => first ?? []);
 }
-
-/**
- * How many texts have a term is not in the statistics, so the planner expects few. To compare terms without their index is slow.
- */
-export const useIndexes = (tx: Sql) => tx.rows(sql`select set_config('enable_seqscan', 'off', true)`);
 
 const COLUMNS = sql`f.session_id, f.trace_id, f.span_id, f.place, f.at`;
 

@@ -4,7 +4,8 @@ import type { FindHit } from '../../model/find.ts';
 import { hexArray, instant, pgArray } from '../literals.ts';
 import { notDeleted } from '../read/not-deleted.ts';
 import type { Sql } from '../sql.ts';
-import { type FindFilter, inWindow, joined, matching, terms, useIndexes } from './find-candidates.ts';
+import { useIndexes } from '../use-indexes.ts';
+import { type FindFilter, inWindow, joined, matching, terms } from './find-candidates.ts';
 
 /** A piece of a prompt where a session has it first. `piece_id`: the text's SHA-256, hex. */
 export type FoundPrompt = {

@@ -2,9 +2,9 @@
 import { sessionId } from '../../call/identity.ts';
 import type { TurnRecord } from '../../call/prepared-turn.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
-import { findByKeys } from '../find-by-keys.ts';
 import { pipelined } from '../pipelined.ts';
 import type { Sql } from '../sql.ts';
+import { useIndexes } from '../use-indexes.ts';
 import { type LoggedTurn, logTurns } from './log-turns.ts';
 import { markDirty, notifyDirty } from './mark-dirty.ts';
 import { holdSlices } from './purge-count.ts';
@@ -31,7 +31,7 @@ export const appendTranscripts = (
   { transcripts, slices, purges }: TranscriptBatch,
 ): Promise<StoredTranscript[]> =>
   db.transaction(async (tx) => {
-    const [, , existing] = await pipelined([findByKeys(tx), holdSlices(tx, purges), existingCalls(tx, transcripts)]);
+    const [, , existing] = await pipelined([useIndexes(tx), holdSlices(tx, purges), existingCalls(tx, transcripts)]);
     const fresh = transcripts.filter(({ turn }) => !existing.has(turn.call_id));
     const logged = await logTranscripts(tx, fresh, slices);
     const stored = transcripts.map(({ turn: { call_id } }): StoredTranscript => {

@@ -6,9 +6,9 @@ import type { JournalPosition } from '../../capture/journal-format.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import type { Outcome } from '../../model/coverage.ts';
 import { lockToMerge, mergeSessions } from '../edit/merge-sessions.ts';
-import { findByKeys } from '../find-by-keys.ts';
 import { pipelined } from '../pipelined.ts';
 import type { Sql } from '../sql.ts';
+import { useIndexes } from '../use-indexes.ts';
 import { countCoverage } from './count-coverage.ts';
 import { beyondStored, storePosition } from './journal-positions.ts';
 import { logTurns } from './log-turns.ts';
@@ -47,9 +47,12 @@ export type AppendedTurn = {
  */
 export const appendTurns = (db: Sql, batch: TurnBatch): Promise<AppendedTurn[]> =>
   db.transaction(async (tx) => {
-    const held = pipelined([findByKeys(tx), batch.turns.length > 0 ? holdSlices(tx, batch.purges) : null]);
-    const uncountedOnes = beyondStored(tx, batch.counted);
-    const [, uncounted, turns] = await pipelined([held, uncountedOnes, unstored(tx, batch.turns)]);
+    const [, , uncounted, turns] = await pipelined([
+      useIndexes(tx),
+      batch.turns.length > 0 ? holdSlices(tx, batch.purges) : null,
+      beyondStored(tx, batch.counted),
+      unstored(tx, batch.turns),
+    ]);
     const stored = turns.length > 0 ? await storeTurns(tx, turns, batch) : [];
     const counted = turns.map(({ requested_at: at, provider, outcome }) => ({ at, provider, outcome }));
     await pipelined([

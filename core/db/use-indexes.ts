@@ -1,4 +1,4 @@
-/** How a transaction is planned that finds all of its rows by their keys. */
+/** How a transaction is planned that finds its rows by indexes alone. */
 import { sql } from 'drizzle-orm';
 import type { Sql } from './sql.ts';
 
@@ -7,5 +7,5 @@ import type { Sql } from './sql.ts';
  * them whole, and a prepared statement keeps such a plan until somebody takes statistics: minutes, in which each pass costs more than the
  * one before. (`jit`: where a table has no fitting index, the planner's penalty for reading it would have the query compiled first.)
  */
-export const findByKeys = (tx: Sql) =>
+export const useIndexes = (tx: Sql) =>
   tx.rows(sql`select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`);
