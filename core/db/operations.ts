@@ -50,7 +50,7 @@ import { lastCorrection, turnsToRead } from './derive/session-turns.ts';
 import { simpleSessions } from './derive/simple-sessions.ts';
 import { hasPrefix } from './derive/transcript-chains.ts';
 import { claimCalls, currentClaims } from './derive/transcript-claims.ts';
-import { newestTranscript, transcriptBytes } from './derive/transcript-files.ts';
+import { transcriptBytes } from './derive/transcript-files.ts';
 import {
   firstCalls,
   projectedTranscriptCalls,
@@ -170,7 +170,6 @@ export const operations = {
   turnsToDerive,
   turnsToRead,
   lastCorrection,
-  newestTranscript,
   transcriptBytes,
   transcriptVersions,
   hasPrefix,

@@ -9,14 +9,11 @@ export type TranscriptIdentity = { main: boolean; agent_id: string; lifecycle: s
 export const lifecycleIn = (summary: SQL): SQL =>
   sql`case ${summary} ->> 'kind' when 'started' then '' else ${summary} ->> 'kind' end`;
 
-/** The highest raw_turn_id of a transcript that counts for the session; null: there is none. Usually reads one entry of an index. */
-export async function newestTranscript(db: Sql, { session_id }: { session_id: string }): Promise<number | null> {
-  const [row] = await db.rows<{ newest: number | null }>(sql`select ${newestTranscriptOf(session_id)} as newest`);
-  return row?.newest ?? null;
-}
-
-/** `between`, so that only the index of transcripts has this order: with `order by raw_turn_id` the planner might scan all turns backwards. */
-export const newestTranscriptOf = (session_id: string): SQL => sql`
+/**
+ * SQL of the highest raw_turn_id of a transcript that counts for the session; null: there is none. Usually reads one entry of an index.
+ * `between`, so that only the index of transcripts has this order: with `order by raw_turn_id` the planner might scan all turns backwards.
+ */
+export const newestTranscriptIn = (session_id: string): SQL => sql`
   greatest(
     (select t.raw_turn_id
        from svc.raw_turns t

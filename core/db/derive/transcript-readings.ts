@@ -11,7 +11,7 @@ import type { Sql } from '../sql.ts';
 import { insertNodes, type PlacedNode } from '../store/put-nodes.ts';
 import { effectiveIdentity } from './effective-identity.ts';
 import { claimMarkOf } from './transcript-claims.ts';
-import { newestTranscriptOf } from './transcript-files.ts';
+import { newestTranscriptIn } from './transcript-files.ts';
 
 /** `projected`: its transcripts' calls are in the projection, since no main call with a response came over the wire. */
 export type StoredReading = {
@@ -38,7 +38,7 @@ export type TranscriptState = {
  */
 export async function transcriptState(db: Sql, { session_id }: { session_id: string }): Promise<TranscriptState> {
   const [found] = await db.rows<TranscriptState>(sql`
-    select ${newestTranscriptOf(session_id)} as newest,
+    select ${newestTranscriptIn(session_id)} as newest,
            exists (select 1 from svc.calls c where c.session_id = ${session_id}::uuid) as has_calls,
            exists (
              select 1 from svc.calls c

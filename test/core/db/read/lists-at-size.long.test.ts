@@ -1,9 +1,9 @@
 /** How does the database walk a list of fifty thousand sessions? By the index of its order, whatever the page; never by sorting. */
-import type { SQL } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { newestTranscript } from '../../../../core/db/derive/transcript-files.ts';
+import { newestTranscriptIn } from '../../../../core/db/derive/transcript-files.ts';
 import { browseSessions } from '../../../../core/db/read/browse-sessions.ts';
 import { listRawTurns } from '../../../../core/db/read/list-raw-turns.ts';
 import { listSessions } from '../../../../core/db/read/list-sessions.ts';
@@ -147,7 +147,9 @@ const define = (test: Test, database: () => TestDatabase): void => {
 
   test('whether a session has a transcript is told by their index, not by its calls', async () => {
     for (const session of [1, 2, 3]) {
-      const plan = await explained(database(), (db) => newestTranscript(db, { session_id: idOf('session', session) }));
+      const plan = await explained(database(), (db) =>
+        db.rows(sql`select ${newestTranscriptIn(idOf('session', session))} as newest`),
+      );
       const indexes = nodesOf(plan).map((node) => node['Index Name'] ?? '');
       assert.ok(indexes.includes('raw_turns_transcripts'), shown(plan));
       assert.ok(readRows(plan) < 10, shown(plan));

@@ -30,7 +30,7 @@ databaseSuite('read transcripts', (test, database) => {
     Promise.all(
       (await transcriptCandidates(database(), session_id)).flatMap(({ candidates }) => candidates[0]?.load() ?? []),
     );
-  const newest = (session_id: string) => database().execute('newestTranscript', { session_id });
+  const newest = async (session_id: string) => (await database().execute('transcriptState', { session_id })).newest;
 
   test('the latest version per tagged identity counts: the main file first, then the agents by id', async () => {
     const session_id = await sessionOf(
