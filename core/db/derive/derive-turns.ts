@@ -1,6 +1,6 @@
 /** The input of a fold: a session's newest state, or the point to replay from, and its calls in order, page by page. */
 import { type SQL, sql } from 'drizzle-orm';
-import { type CallKey, compareKeys } from '../../derive/order.ts';
+import { type CallKey, compareKeys, keyOf } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
 import { restoredState, type StoredState } from '../../derive/stored-state.ts';
 import type { CallKind } from '../../model/call-kind.ts';
@@ -41,55 +41,55 @@ export async function deriveState(
   const isUsable = newest?.state.version === version && !newest.state.replacing; // a pass that was broken off begins again
   const state = isUsable ? restoredState(newest.state) : null;
   const last = state?.last ?? null;
-  const folded = last && { last, folded_turns: newest?.folded_turns ?? 0, up_to_seq };
-  const { late, ...facts } = await factsOf(db, session_id, folded);
+  const { late, ...facts } = await factsOf(db, session_id, {
+    last,
+    folded_turns: newest?.folded_turns ?? 0,
+    up_to_seq,
+  });
   const from = last && earliest([late, differs && compareKeys(differs, last) <= 0 ? differs : null]);
   if (!from) return { state, replay_from: null, up_to_seq, ...facts };
-  const [checkpoint] = await db.rows<{ requested_at: string; call_id: string; state: StoredState }>(sql`
+  const [found] = await db.rows<CallKey & { state: StoredState }>(sql`
     select ${instant(sql`s.opened_at`)} as requested_at, s.opened_call_id as call_id, s.state
       from svc.derive_states s
      where s.session_id = ${session_id} and s.opened_at < 'infinity'
        and (s.opened_at, s.opened_call_id collate "C") <= (${from.requested_at}::timestamptz, ${from.call_id})
      order by s.opened_at desc, s.opened_call_id collate "C" desc
      limit 1`);
-  const isFound = checkpoint?.state.version === version;
-  const before = isFound ? restoredState(checkpoint.state) : null;
-  const follow = await factsOf(
-    db,
-    session_id,
-    before?.last ? { last: before.last, folded_turns: 0, up_to_seq: 0 } : null,
-  );
-  const { requested_at, call_id } = checkpoint ?? from;
-  return {
-    ...{ ...facts, transcripts_follow: follow.transcripts_follow, state: before, up_to_seq },
-    replay_from: isFound ? { requested_at, call_id } : null,
-  };
+  const checkpoint = found?.state.version === version ? found : null;
+  const before = checkpoint && restoredState(checkpoint.state);
+  const [following] = await db.rows<Pick<DeriveState, 'transcripts_follow'>>(sql`
+    select ${transcriptsFollow(session_id, before?.last ?? null)} as transcripts_follow`);
+  return { ...facts, ...following, state: before, replay_from: checkpoint && keyOf(checkpoint), up_to_seq };
 }
+
+/** SQL of whether projected calls of transcripts sort after this one; null: whether there are any. */
+const transcriptsFollow = (session_id: string, last: CallKey | null): SQL => sql`
+  exists (select 1 from svc.transcript_calls c
+           where c.session_id = ${session_id}::uuid ${last ? sql`and (c.requested_at, c.call_id collate "C") > ${sortKey(last)}` : sql``})`;
+
+const sortKey = ({ requested_at, call_id }: CallKey): SQL => sql`(${requested_at}::timestamptz, ${call_id})`;
 
 type Facts = Pick<DeriveState, 'transcripts_follow' | 'has_wire' | 'is_underived'> & { late: CallKey | null };
 
-/** @param folded the last call of a state, and which turns it was folded from; `late`: the first call before it that is not among these */
+/** `late`: the first call that sorts before the last one of a state, and came after the turns that it was folded from. */
 async function factsOf(
   db: Sql,
   session_id: string,
-  folded: { last: CallKey; folded_turns: number; up_to_seq: number } | null,
+  { last, folded_turns, up_to_seq }: { last: CallKey | null; folded_turns: number; up_to_seq: number },
 ): Promise<Facts> {
   const own = sql`where x.session_id = ${session_id}::uuid`;
-  const last = folded && sql`(${folded.last.requested_at}::timestamptz, ${folded.last.call_id})`;
-  const late = folded
+  const late = last
     ? sql`(select jsonb_build_object('requested_at', ${instant(sql`t.requested_at`)}, 'call_id', ${callId})
              from svc.raw_turns t
             where t.session_id = ${session_id}::uuid
-              and t.session_seq > ${folded.folded_turns} and t.session_seq <= ${folded.up_to_seq} and t.source = 'wire'
-              and (t.requested_at, ${callId}) < ${last}
+              and t.session_seq > ${folded_turns} and t.session_seq <= ${up_to_seq} and t.source = 'wire'
+              and (t.requested_at, ${callId}) < ${sortKey(last)}
               and not exists (select 1 from svc.raw_turn_corrections c where c.raw_turn_id = t.raw_turn_id)
             order by t.requested_at, ${callId}
             limit 1)`
     : sql`null::jsonb`;
   const [facts] = await db.rows<Facts>(sql`
-    select exists (select 1 from svc.transcript_calls c
-                    where c.session_id = ${session_id}::uuid
-                      ${last ? sql`and (c.requested_at, c.call_id collate "C") > ${last}` : sql``}) as transcripts_follow,
+    select ${transcriptsFollow(session_id, last)} as transcripts_follow,
            exists (select 1 from svc.raw_turns x ${own} and x.source = 'wire')
              or exists (select 1 from svc.raw_turn_corrections x ${own}) as has_wire,
            not exists (select 1 from svc.session_rollups x ${own}) and not exists (select 1 from svc.derive_states x ${own})
