@@ -80,6 +80,20 @@ async function shownText(page: Page): Promise<string> {
 /** The one hidden character as the page writes it out. */
 const written = (text: string) => text.replaceAll('\u202e', '⟦U+202E⟧').replace(/⟦[^⟧]*202E[^⟧]*⟧/g, '⟦U+202E⟧');
 
+/** Presses a key at the very moment that an element appears: sooner than any hand could. */
+const pressWhenShown = (page: Page, selector: string, key: string): Promise<void> =>
+  page.evaluate(
+    ([selector, key]) => {
+      const observer = new MutationObserver(() => {
+        if (!document.querySelector(selector)) return;
+        observer.disconnect();
+        document.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+      });
+      observer.observe(document, { childList: true, subtree: true, attributes: true });
+    },
+    [selector, key] as const,
+  );
+
 inBrowser('the bytes of a call', (test) => {
   test('both sides as they passed: text, headers in order, the credential marked, and the download byte for byte', async (stand) => {
     const { turn, body, answer } = await sentCall(stand, `${QUESTION} ${'long '.repeat(2_000)}`);
@@ -176,9 +190,8 @@ inBrowser('the bytes of a call', (test) => {
     await calls.focus('[role=list][aria-label="Calls of the session"]');
     await calls.keyboard.press('ArrowDown');
     await calls.waitForFunction(() => document.activeElement?.closest('[aria-posinset="2"]') !== null);
+    await pressWhenShown(calls, 'main[data-page=context]', '2');
     await calls.keyboard.press('Enter');
-    await calls.waitForSelector('main[data-page=context]');
-    await calls.keyboard.press('2');
     await calls.waitForSelector('main[data-page=bytes] .side[data-state=ready]');
     const at = () => new URL(calls.url()).pathname;
     const second = at();

@@ -1,6 +1,6 @@
 /** The commands of the keyboard: what is on the page registers them, one listener runs them. */
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { type KeyCommands, keyName, type Stroke, strokeOf } from './key-strokes.ts';
 import { letterKeys } from './store/preferences.ts';
 
@@ -15,7 +15,8 @@ export const keysChanged = signal(0);
 export function useKeys(commands: KeyCommands, { scope }: { scope: string }): void {
   const current = useRef(commands);
   current.current = commands;
-  useEffect(() => {
+  // Not after the next frame: a key pressed as soon as the page is seen is for the page that is seen.
+  useLayoutEffect(() => {
     const registration = { scope, commands: () => current.current };
     registrations.push(registration);
     keysChanged.value += 1;
