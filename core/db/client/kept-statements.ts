@@ -3,6 +3,7 @@
  * `query` plans each anew, and sends six messages where one does.
  */
 import { type PGlite, parse, protocol } from '@electric-sql/pglite';
+import { bindMessage } from './bind-message.ts';
 import type { WireStatement } from './wire-text.ts';
 
 export type KeptStatements = {
@@ -54,7 +55,7 @@ export function keptStatements(pglite: PGlite): KeptStatements {
     try {
       const responses = await send(
         ...messages,
-        serialize.bind({ statement: name, values: parameters }),
+        bindMessage(name, parameters),
         serialize.describe({ type: 'P' }),
         serialize.execute({}),
         serialize.sync(),
