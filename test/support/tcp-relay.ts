@@ -8,14 +8,18 @@ export type Relay = {
   mend(): Promise<void>;
   /** Resets all connections, in the middle of what is sent; new ones are taken. */
   reset(): void;
+  /** Holds back what the database sends, on all connections: as if it were gone without a word. */
+  hold(): void;
 };
 
 /** @param dsn of the target */
 export async function startRelay(dsn: string): Promise<Relay> {
   const { hostname, port: targetPort } = new URL(dsn);
   const ends = new Set<Socket>();
+  const fromDatabase = new Set<Socket>();
   const server = createServer((near) => {
     const far = connect(Number(targetPort || 5432), hostname);
+    fromDatabase.add(far.on('close', () => fromDatabase.delete(far)));
     for (const [end, other] of [
       [near, far],
       [far, near],
@@ -46,6 +50,9 @@ export async function startRelay(dsn: string): Promise<Relay> {
         for (const end of ends) end.destroy();
       }),
     mend: () => listen(port),
+    hold: () => {
+      for (const far of fromDatabase) far.unpipe();
+    },
     reset: () => {
       for (const end of ends) end.resetAndDestroy();
     },

@@ -43,19 +43,31 @@ export type Pool = {
   close(): Promise<void>;
 };
 
-/**
- * `limitMs`: the statement timeout that was last set for this connection. `unanswered`: called soon after it was closed, since whoever still waits
- * for a response will get none. postgres.js forgets a query that is sent between the `error` and the `close` of its socket.
- */
-type Connection = { client: postgres.Sql; lost: boolean; limitMs: number; unanswered: Set<() => void> };
+/** `limitMs`: the statement timeout that was last set for this connection. `unanswered`: the statements that were sent, in that order. */
+type Connection = {
+  client: postgres.Sql;
+  lost: boolean;
+  limitMs: number;
+  unanswered: Set<Unanswered>;
+  timer?: NodeJS.Timeout;
+};
+
+type Unanswered = { mostMs: number; fail(error: DatabaseError): void };
 
 /** For the driver to fail its queries itself, with the reason. */
 const DRIVER_MS = 100;
 
-/** `login` overrides the one in the DSN. */
-type PoolOptions = Pick<Server, 'dsn' | 'pooled' | 'size'> & { login?: { user?: string; password?: string } };
+/** The server cancels what takes too long; when it does not respond within this time either, the connection is discarded. */
+const SLACK_MS = 5000;
+const LONGEST_MS = 2 ** 31 - 1; // as timers and `statement_timeout` count
 
-export function openPool({ dsn, pooled, size, login = {} }: PoolOptions): Pool {
+/** `login` overrides the one in the DSN. */
+type PoolOptions = Pick<Server, 'dsn' | 'pooled' | 'size'> & {
+  login?: { user?: string; password?: string };
+  slackMs?: number;
+};
+
+export function openPool({ dsn, pooled, size, login = {}, slackMs = SLACK_MS }: PoolOptions): Pool {
   const idle: Connection[] = [];
   const waiting: ((connection: Connection) => void)[] = [];
   let connectionCount = 0;
@@ -63,9 +75,8 @@ export function openPool({ dsn, pooled, size, login = {} }: PoolOptions): Pool {
   const newConnection = (): Connection => {
     const onclose = () => {
       connection.lost = true;
-      setTimeout(() => {
-        for (const end of [...connection.unanswered]) end();
-      }, DRIVER_MS);
+      // Whoever still waits will get no response: postgres.js forgets a query that is sent between the `error` and the `close` of its socket.
+      setTimeout(() => failAll(connection, 'the connection was closed'), DRIVER_MS);
       const at = idle.indexOf(connection);
       if (at < 0) return; // in use: its user releases it
       idle.splice(at, 1);
@@ -91,7 +102,7 @@ export function openPool({ dsn, pooled, size, login = {} }: PoolOptions): Pool {
   };
   const withConnection = async <T>(limitMs: number, work: (statements: Statements) => Promise<T>): Promise<T> => {
     const connection = await acquire();
-    const statements = statementsOn(connection, pooled, limitMs);
+    const statements = statementsOn(connection, pooled, Math.min(limitMs + slackMs, LONGEST_MS));
     try {
       if (!pooled && connection.limitMs !== limitMs) {
         await statements.script(`set statement_timeout = ${Math.min(limitMs, LONGEST_MS)}`);
@@ -116,48 +127,53 @@ export function openPool({ dsn, pooled, size, login = {} }: PoolOptions): Pool {
   };
 }
 
-/** The server cancels what takes too long; when it does not respond within this time either, the connection is discarded. */
-const SLACK_MS = 5000;
-const LONGEST_MS = 2 ** 31 - 1; // as timers and `statement_timeout` count
-
 /** A lost connection would reconnect by itself, outside the transaction: so it is refused here, and discarded on release. */
-async function onConnection<T>(connection: Connection, limitMs: number, query: () => PromiseLike<T>): Promise<T> {
+async function onConnection<T>(connection: Connection, mostMs: number, query: () => PromiseLike<T>): Promise<T> {
   if (connection.lost) throw lostConnection('the connection is lost');
-  const { unanswered } = connection;
-  let timer: NodeJS.Timeout | undefined;
-  let end = () => {};
+  let waiting: Unanswered | undefined;
   try {
-    const failure = new Promise<never>((_resolve, reject) => {
-      const expire = () => {
-        connection.lost = true;
-        reject(lostConnection('no answer came in time'));
-      };
-      timer = setTimeout(expire, Math.min(limitMs + SLACK_MS, LONGEST_MS));
-      end = () => reject(lostConnection('the connection was closed'));
-      unanswered.add(end);
+    const failure = new Promise<never>((_resolve, fail) => {
+      waiting = { mostMs, fail };
+      connection.unanswered.add(waiting);
+      if (connection.unanswered.size === 1) limitNext(connection);
     });
     return await Promise.race([query(), failure]);
   } catch (error) {
     if (connectionIsLost(error)) connection.lost = true;
     throw databaseError(error);
   } finally {
-    clearTimeout(timer);
-    unanswered.delete(end);
+    if (waiting) connection.unanswered.delete(waiting);
+    limitNext(connection);
   }
+}
+
+/** Responses come in the order of the statements: the time of one begins when the one before it has its response. */
+function limitNext(connection: Connection): void {
+  clearTimeout(connection.timer);
+  const [next] = connection.unanswered;
+  if (!next) return;
+  connection.timer = setTimeout(() => {
+    connection.lost = true;
+    failAll(connection, 'no answer came in time');
+  }, next.mostMs);
+}
+
+function failAll({ unanswered }: Connection, reason: string): void {
+  for (const { fail } of [...unanswered]) fail(lostConnection(reason));
 }
 
 type Statements = Omit<Sql, 'transaction'> & { discard(): void };
 
 /** The statements of one connection; `discard`: it is not used again. */
-const statementsOn = (connection: Connection, pooled: boolean, limitMs: number): Statements => ({
+const statementsOn = (connection: Connection, pooled: boolean, mostMs: number): Statements => ({
   kind: 'server',
   async rows<Row extends Record<string, unknown>>(sql: SQL) {
     const { text, parameters } = compiled(sql);
     const options = { prepare: !pooled, simple: false };
     const query = () => connection.client.unsafe<Row[]>(text, parameters, options);
-    return Array.from(await onConnection(connection, limitMs, query)) as Row[];
+    return Array.from(await onConnection(connection, mostMs, query)) as Row[];
   },
-  script: (text) => onConnection(connection, limitMs, async () => void (await connection.client.unsafe(text))),
+  script: (text) => onConnection(connection, mostMs, async () => void (await connection.client.unsafe(text))),
   discard: () => {
     connection.lost = true;
   },

@@ -1,13 +1,15 @@
-/** Connections that are reset at any moment: each query settles soon, and those after it find another connection. */
+/** Connections that are reset or go silent: each query settles soon, and those after it find another connection. */
 import { sql } from 'drizzle-orm';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openPool } from '../../../../core/db/client/server.ts';
+import { pipelined } from '../../../../core/db/pipelined.ts';
+import type { Sql } from '../../../../core/db/sql.ts';
 import { DatabaseError } from '../../../../core/errors.ts';
 import { startRelay } from '../../../support/tcp-relay.ts';
 
 const dsn = process.env.SVC_TEST_DSN ?? '';
-const test = suite('connections that are reset (server)');
+const test = suite('connections of a server that are lost');
 
 const ROUNDS = 60;
 const QUERIES = 16;
@@ -42,5 +44,44 @@ test('a query that is sent while its connection ends is not forgotten', async ()
   }
 });
 
-if (dsn === '') console.log('skip: connections that are reset (server): SVC_TEST_DSN is not set');
+test('of statements that are sent together, the time of each begins when the one before it has its response', async () => {
+  const pool = openPool({ dsn, pooled: true, size: 1, slackMs: 300 });
+  const sleep = (tx: Sql) => tx.rows(sql`select pg_sleep(0.3)`);
+  try {
+    await pool.sqlFor(300).transaction((tx) => pipelined([sleep(tx), sleep(tx), sleep(tx), sleep(tx)]));
+    const tooLong = pool.sqlFor(300).transaction((tx) => pipelined([sleep(tx), tx.rows(sql`select pg_sleep(3)`)]));
+    assert.match(await failureOf(tooLong), 'no answer came in time');
+  } finally {
+    await pool.close();
+  }
+});
+
+test('where a server goes silent, all that wait on a connection fail, and later ones get another', async () => {
+  const relay = await startRelay(dsn);
+  const pool = openPool({ dsn: relay.through(dsn), pooled: false, size: 1, slackMs: 200 });
+  const one = (db: Sql) => db.rows<{ one: number }>(sql`select 1 as one`);
+  const db = pool.sqlFor(300);
+  try {
+    await one(db);
+    const began = performance.now();
+    const silent = db.transaction((tx) => {
+      relay.hold();
+      return pipelined([one(tx), one(tx), one(tx)]);
+    });
+    assert.match(await failureOf(silent), 'no answer came in time');
+    assert.ok(performance.now() - began < SETTLED_MS);
+    assert.equal(await one(db), [{ one: 1 }]);
+  } finally {
+    await pool.close();
+    await relay.cut();
+  }
+});
+
+const failureOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'none',
+    (error: Error) => error.message,
+  );
+
+if (dsn === '') console.log('skip: connections of a server that are lost: SVC_TEST_DSN is not set');
 else test.run();
