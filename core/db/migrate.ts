@@ -8,17 +8,20 @@ const OLDEST_SERVER = 170000;
 /** Of those who change tables. A number of our own, since applications of one database share these locks. */
 export const MIGRATION_LOCK = statement.raw('8201447304118392');
 
+type MigrateOptions = { ownSession?: boolean; begins?: (name: string) => void };
+
 /**
  * Applies missing migrations; any number of processes may do so at once, since on a server each transaction takes the lock (which
  * also works through a pooler).
  * @param options `ownSession`: all statements run over one connection that is this process's until its end. Then the first of many applies
- *   all of them, and the others do not take turns with it. @returns the names of those applied here
+ *   all of them, and the others do not take turns with it. `begins`: called before each that changes a database in use, since it may take
+ *   minutes there. @returns the names of those applied here
  * @throws {OperatorError} an old server, an edited file, a database of a newer version, missing rights
  */
 export async function migrate(
   sql: Sql,
   migrations: readonly SchemaMigration[],
-  { ownSession = false } = {},
+  { ownSession = false, begins = () => {} }: MigrateOptions = {},
 ): Promise<string[]> {
   try {
     if (ownSession) await sql.rows(statement`select pg_advisory_lock(${MIGRATION_LOCK})`);
@@ -27,8 +30,10 @@ export async function migrate(
     for (;;) {
       const name = await sql.transaction(async (tx) => {
         if (sql.kind === 'server') await tx.rows(statement`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-        const next = nextMigration(await ledger(tx), migrations);
+        const before = await ledger(tx);
+        const next = nextMigration(before, migrations);
         if (!next) return undefined;
+        if (before.length > applied.length) begins(next.name);
         await tx.script(next.text);
         const { name, sha256 } = next;
         await tx.rows(

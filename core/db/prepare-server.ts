@@ -3,6 +3,7 @@ import type { Logger } from '../log.ts';
 import type { Distribution } from './client/connection.ts';
 import { openPool, type Server } from './client/server.ts';
 import { distribute, mendViews, requireCitus } from './distribute/distribute.ts';
+import { logMigration } from './log-migration.ts';
 import { migrate } from './migrate.ts';
 import { readMigrations } from './migrations.ts';
 import { partition } from './partition/partitioned-tables.ts';
@@ -23,7 +24,7 @@ export async function prepareServer(
   const sql = pool.sqlFor(Number.POSITIVE_INFINITY);
   try {
     if (distributed === 'citus') await requireCitus(sql);
-    const applied = await migrate(sql, await readMigrations(), { ownSession: !pooled });
+    const applied = await migrate(sql, await readMigrations(), { ownSession: !pooled, begins: logMigration(log) });
     if (applied.length > 0) log.info({ applied: applied.length, last: applied.at(-1) }, 'The database was migrated');
     if (distributed === 'citus') {
       const tables = await distribute(sql);

@@ -34,6 +34,7 @@ for (const build of builds) {
       execFileSync('tar', ['xzf', join(databases ?? '', build, 'embedded.tar.gz'), '-C', folder]);
       const service = await startService(folder, { SVC_CASSETTES_BUILT_IN: 'true' });
       try {
+        assertReported(service);
         await assertKept(service, known(build, 'embedded'));
         await assertParts(service, known(build, 'embedded'));
         await assertAdmitted(service);
@@ -57,6 +58,7 @@ for (const build of builds) {
         const env = { SVC_STORAGE_POSTGRES_DSN: dsn, SVC_CASSETTES_BUILT_IN: 'true' };
         const service = await startService(folder, env);
         try {
+          assertReported(service);
           await assertKept(service, known(build, 'server'));
           await assertParts(service, known(build, 'server'));
           await assertAdmitted(service);
@@ -70,6 +72,10 @@ for (const build of builds) {
       }
     });
 }
+
+/** Who waits for a migration reads which one it is. */
+const assertReported = (service: Service) =>
+  assert.match(service.log(), /"migration":"00\d\d_\w+\.sql".*The database is being migrated/);
 
 async function assertKept({ api }: Service, { stats, coverage, sessions }: Known): Promise<void> {
   assert.equal(await read(`${api}/v1/stats`), stats);

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { TransferListItem, Worker } from 'node:worker_threads';
 import type { Logger } from '../../log.ts';
+import { logMigration } from '../log-migration.ts';
 import type { DatabaseConnection } from './connection.ts';
 import { isMade } from './data-folder.ts';
 import { errorOf } from './failure.ts';
@@ -38,7 +39,7 @@ export async function hostEmbedded(deps: Deps): Promise<EmbeddedHost> {
   const openThread = async () => {
     gauge.end();
     const started = startThread({ folder, gauge: memory, template }, []);
-    await untilReady(started);
+    await untilReady(started, logMigration(log));
     return started;
   };
   const start = async () => {
@@ -105,9 +106,12 @@ async function closed(thread: Worker): Promise<void> {
   await ended;
 }
 
-async function untilReady(thread: Worker): Promise<void> {
+async function untilReady(thread: Worker, onMigration: (name: string) => void): Promise<void> {
   const report = await new Promise<ThreadReport>((resolve, reject) => {
-    thread.once('message', resolve);
+    thread.on('message', (report: ThreadReport) => {
+      if ('migrating' in report) onMigration(report.migrating);
+      else resolve(report);
+    });
     thread.once('error', reject);
     thread.once('exit', () => reject(new Error('Cannot open the embedded database: its thread ended')));
   }).finally(() => thread.removeAllListeners());

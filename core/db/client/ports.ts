@@ -21,7 +21,7 @@ export type DatabaseThread = { folder: string; gauge: SharedArrayBuffer; templat
 export type HostCommand = { open: DatabaseThread } | { holder: MessagePort } | { close: true };
 
 /** Database thread to host. */
-export type ThreadReport = { ready: true } | { failed: Failure } | { closed: true };
+export type ThreadReport = { migrating: string } | { ready: true } | { failed: Failure } | { closed: true };
 
 /** Host to holder: a port to the current database thread, or why there is none, and what it was running when it ended. */
 export type HostNotice =

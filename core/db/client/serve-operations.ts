@@ -19,7 +19,7 @@ export async function serveOperations(operations: Readonly<Record<string, Operat
   let embedded: Embedded;
   try {
     const prepare = async (sql: Sql) => {
-      await migrate(sql, await readMigrations());
+      await migrate(sql, await readMigrations(), { begins: (migrating) => report({ migrating }) });
       await ensureInstallation(sql);
     };
     embedded = await openEmbedded(folder, openGauge(gauge, Date.now), prepare, template);

@@ -134,6 +134,14 @@ server('works through a pooler, and only adds what is missing', async () => {
   assert.equal(await migrate(sql(true), two), ['0002_b.sql']);
   assert.equal(await migrate(sql(true), two), []);
 });
+server('what changes a database in use is reported before it does; what makes a new one is not', async () => {
+  const reported: string[] = [];
+  const options = { begins: (name: string) => reported.push(name) };
+  await migrate(sql(), two, options);
+  assert.equal(reported, []);
+  await migrate(sql(), [...two, { name: '0003_c.sql', text: 'select 1', sha256: 'cc' }], options);
+  assert.equal(reported, ['0003_c.sql']);
+});
 server('an edited file is refused', async () => {
   await migrate(sql(), two);
   const edited = two.map((migration, i) => (i === 0 ? { ...migration, sha256: 'ac' } : migration));
