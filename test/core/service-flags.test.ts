@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -24,6 +25,17 @@ test('the main thread and the worker threads of the service and of a proxy have 
   assert.is(await logged([], WHO_HAS_GC), 'undefined undefined');
   assert.is(await logged(SERVICE_FLAGS, WHO_HAS_GC), 'function function');
   assert.is(await logged(PROXY_FLAGS, WHO_HAS_GC), 'function function');
+});
+
+const THREADS = `console.log(require('node:fs').readdirSync('/proc/self/task').length)`;
+
+test('beside the thread that works V8 has no more of its own than there are other processors, at least one, at most four', async () => {
+  if (process.platform !== 'linux') return;
+  const threads = async (flags: readonly string[]) =>
+    Number((await promisify(execFile)(process.execPath, [...flags, '-e', THREADS])).stdout);
+  const ofNode = 4;
+  const expected = Math.min(Math.max(availableParallelism() - 1, 1), ofNode);
+  assert.is((await threads([])) - (await threads(SERVICE_FLAGS)), ofNode - expected);
 });
 
 /** The bytes of the young generation after much that outlives a collection or two. */
