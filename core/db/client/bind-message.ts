@@ -1,6 +1,6 @@
 /**
- * The message that gives a prepared statement its parameters (PostgreSQL, 'Message Formats', Bind). PGlite's own goes through each text character by
- * character, twice, and copies it five times: of a session's spans, a third of a megabyte, that took as long as PostgreSQL takes to parse them.
+ * The message that gives a prepared statement its parameters (PostgreSQL, 'Message Formats', Bind). PGlite's own serializer counts each text character
+ * by character, twice, and copies it several times: a tenth of the database thread's time while transcripts are derived.
  */
 
 /** Both formats are text, of the parameters and of the result's columns. */

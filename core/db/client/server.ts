@@ -43,7 +43,10 @@ export type Pool = {
   close(): Promise<void>;
 };
 
-/** `limitMs`: the statement timeout that was last set for this connection. `unanswered`: the statements that were sent, in that order. */
+/**
+ * `limitMs`: the statement timeout that was last set for this connection. `unanswered`: the statements that were sent, in that
+ * order. `timer`: of the first of them.
+ */
 type Connection = {
   client: postgres.Sql;
   lost: boolean;

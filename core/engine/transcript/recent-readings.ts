@@ -18,7 +18,7 @@ export type RecentReadings = {
 };
 
 /**
- * Of parts as they were sent; about one and a half times as much is held. Enough for several agents at work, or one whose transcript is
+ * Of parts as they were sent; for 56 MB of them a service holds some 60 MiB. Enough for several agents at work, or one whose transcript is
  * long: to read 56 MB again for each call takes twice the time of a processor. (`npm run bench -- intake:growing`)
  */
 const MOST_BYTES = 96 * 1024 * 1024;
