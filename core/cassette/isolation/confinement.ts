@@ -73,6 +73,8 @@ export type SystemSupport = {
   node_mb: number;
   /** Processors to which a process can be bound; empty: it cannot be bound to one. */
   processors: readonly number[];
+  /** Whether Node can give up a permission while it runs. */
+  drops: boolean;
 };
 
 let found: Promise<SystemSupport> | undefined;
@@ -84,13 +86,14 @@ export const findSystemSupport = (tmp: string): Promise<SystemSupport> => {
 };
 
 async function probe(tmp: string): Promise<SystemSupport> {
-  const nothing: SystemSupport = { wall: 'permissions', node_mb: 0, processors: [] };
+  const drops = await dropsPermissions();
+  const nothing: SystemSupport = { wall: 'permissions', node_mb: 0, processors: [], drops };
   if (process.platform !== 'linux') return nothing;
   const status = await outputOf({ file: process.execPath, args: ['-p', STATUS], env: {} });
   const node_mb = Math.ceil(Number(/^VmData:\s*(\d+) kB/m.exec(status)?.[1]) / 1024);
   const processors = await bindable(processorsIn(/^Cpus_allowed_list:\s*(\S+)/m.exec(status)?.[1] ?? ''));
   for (const wall of CONFINEMENT_LEVELS) {
-    const ground = { wall, node_mb, processors };
+    const ground = { wall, node_mb, processors, drops };
     if (await works(ground, tmp)) return ground;
   }
   return nothing;
@@ -148,16 +151,24 @@ const outputOf = ({ file, args, env }: Command): Promise<string> =>
 /** Whether Node's permissions cover sockets, those in the file system included, as from Node 25 on. */
 const NODE_GUARDS_NETWORK = process.allowedNodeEnvironmentFlags.has('--allow-net');
 
+/** `process.permission.drop`, of later versions of Node 26. It is there only where permissions are in force. */
+const dropsPermissions = async (): Promise<boolean> => {
+  if (!NODE_GUARDS_NETWORK) return false;
+  const args = ['--permission', '-p', 'typeof process.permission.drop'];
+  return (await outputOf({ file: process.execPath, args, env: {} })).trim() === 'function';
+};
+
 /** The command that starts its process behind that wall. Node's own permissions apply behind each wall. */
 export function commandFor(wanted: Wanted): Command {
-  const { wall, node_mb, processors, network, root, readable, memory_mb, run } = wanted;
+  const { wall, node_mb, processors, drops, network, root, readable, memory_mb, run } = wanted;
   const node = [
     process.execPath,
     process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission',
     '--disable-warning=ExperimentalWarning',
     '--disable-warning=SecurityWarning',
     ...readable.map((path) => `--allow-fs-read=${path}`),
-    ...(network && NODE_GUARDS_NETWORK ? ['--allow-net'] : []),
+    // Later versions of Node 26 refuse the sockets of inherited channels too: the process opens them, then drops the permission.
+    ...(NODE_GUARDS_NETWORK && (network || drops) ? ['--allow-net'] : []),
     `--max-old-space-size=${memory_mb}`,
     '--no-addons',
     ...run,

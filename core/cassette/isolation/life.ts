@@ -9,7 +9,7 @@ import type { Log, Progress } from '../contract.ts';
 import type { Bindings, LoadedModule } from '../running.ts';
 import { openBridge } from './bridge.ts';
 import { type Channel, openChannel } from './channel.ts';
-import { CHANNEL_BROKE, UNCAUGHT, UNHANDLED } from './child/limits.mjs';
+import { CHANNEL_BROKE, UNCAUGHT, UNHANDLED, WITHOUT_NETWORK } from './child/limits.mjs';
 import { BELOW_SERVICE, commandFor, type SystemSupport } from './confinement.ts';
 import { type Gate, OUTPUT_LIMITS, readOutput } from './output.ts';
 
@@ -54,7 +54,7 @@ export async function startLife({ name, entry, log, gate, progressed, tmp, ...re
     ...rest.ground,
     root,
     readable: outermost([rest.folder, rest.runner, ...rest.beside]),
-    run: [join(rest.runner, 'main.mjs'), entry],
+    run: [join(rest.runner, 'main.mjs'), entry, ...(rest.network ? [] : [WITHOUT_NETWORK])],
   });
   const child = spawn(command.file, command.args, {
     cwd: rest.folder,

@@ -24,10 +24,12 @@ const channel = (/** @type {number} */ fd) => {
  * Loads a module, and serves its requests. This process ends with the channel.
  * @param {string} entry the module's file
  * @param {number} fd of the channel for requests to it; the next one is that of its bindings
+ * @param {() => void} opened is called when the channels are open and nothing of the module has run
  */
-export function host(entry, fd) {
+export function host(entry, fd, opened = () => {}) {
   const requestSocket = channel(fd);
   const bindings = openBindings(channel(fd + 1));
+  opened();
   const loaded = import(pathToFileURL(entry).href).then(describe, (error) => ({
     failure: `it throws when it is loaded: ${reason(error)}`,
   }));

@@ -19,5 +19,8 @@ export const UNCAUGHT = 82;
 export const UNHANDLED = 83;
 export const CHANNEL_BROKE = 84;
 
+/** The argument of a process that may use no network. */
+export const WITHOUT_NETWORK = 'without-network';
+
 /** What a cassette reads where an exchange ends early. */
 export const GONE = 'The service has gone';

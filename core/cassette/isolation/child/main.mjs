@@ -5,6 +5,11 @@
  * folder, since the process may read this folder and the cassette's only: with a third path, Node 20's permissions let it list '/'.
  */
 import { host } from './host.mjs';
+import { WITHOUT_NETWORK } from './limits.mjs';
 
 const [entry] = process.argv.slice(2);
-host(entry, 3);
+const [network] = process.argv.splice(3); // not the module's
+host(entry, 3, () => {
+  // Where Node has no such function, the process was started without the permission.
+  if (network === WITHOUT_NETWORK) process.permission?.drop?.('net');
+});
