@@ -1,7 +1,8 @@
 /** GET /v1/sessions/{id}/raw_turns: the raw turns of a session, and on request their exact bytes. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
-import { type RawTurnBytes, turnBytes } from '../db/read/raw-turn-bytes.ts';
+import { turnBytes } from '../db/read/raw-turn-bytes.ts';
+import { rawTurnStream } from '../db/read/raw-turn-stream.ts';
 import { openStoredSlices } from '../engine/cached-slices.ts';
 import { readCursor, writeCursor } from '../http/cursor.ts';
 import { jsonStream } from '../http/json-stream.ts';
@@ -9,7 +10,7 @@ import { Failure, guardedPayloads, json, routes } from '../http/routes.ts';
 import type { Logger } from '../log.ts';
 import { Cursor, Id, Limit } from '../model/page.ts';
 import { RawTurnPage } from '../model/raw-turn.ts';
-import { rawTurnDocument } from './raw-turn-document.ts';
+import { rawTurnDocument, type TurnPayload } from './raw-turn-document.ts';
 import { sessionOf } from './sessions.ts';
 
 const listRawTurns = createRoute({
@@ -52,16 +53,12 @@ export const rawTurnsApp = ({ execute, log }: { execute: Database['execute']; lo
     return jsonStream<never>(c, rawTurnDocument(raw_turns, next_cursor, bytesOf), log);
   });
 
-/** For one page: what a request repeats of the one before it is read once; but the first is put together where it is stored, which is sooner. */
-function payloads(execute: Database['execute']): (raw_turn_id: number) => Promise<RawTurnBytes | null> {
+/** For one page: what a request repeats of the one before it is read once. */
+function payloads(execute: Database['execute']): (raw_turn_id: number) => Promise<TurnPayload | null> {
   const slices = openStoredSlices({ execute });
-  let isFirst = true;
   return async (raw_turn_id) => {
-    if (isFirst) {
-      isFirst = false;
-      return execute('rawTurnBytes', { raw_turn_id });
-    }
     const [parts] = await execute('turnParts', { raw_turn_ids: [raw_turn_id] });
-    return parts ? turnBytes(parts, slices) : null;
+    if (!parts) return null;
+    return parts.request_is_utf8 ? rawTurnStream(parts, slices) : turnBytes(parts, slices);
   };
 }

@@ -1,4 +1,5 @@
 /** Completes an opened call: reads it to its end, beneath the call that it continues, and makes the turn that is stored; or says why it is none. */
+import { isUtf8 } from 'node:buffer';
 import { headerTemplate } from '../capture/header-template.ts';
 import { makeRecipe } from '../capture/recipe.ts';
 import { sliceId } from '../capture/slice-codec.ts';
@@ -105,7 +106,11 @@ function turnOf(
     last_byte_at: exchange.last_byte_at,
     request_headers: requestHeaders.stored,
     response_headers: responseHeaders?.stored ?? null,
-    request: { roots: request.roots, depth: request.depth, bytes: exchange.request_bytes, digest: request.digest },
+    request: {
+      ...{ roots: request.roots, depth: request.depth, digest: request.digest },
+      bytes: exchange.request_bytes,
+      is_utf8: isUtf8(exchange.request),
+    },
     response: { slice: response_slice, bytes: exchange.response_bytes, digest: response_slice },
     meta: {
       ...exchange.meta,

@@ -22,7 +22,7 @@ export type TurnRecord = {
   last_byte_at: string | null;
   request_headers: { template: string; values: string[]; digest: string };
   response_headers: { template: string; values: string[]; digest: string } | null;
-  request: { roots: string[]; depth: number; bytes: number; digest: string };
+  request: { roots: string[]; depth: number; bytes: number; digest: string; is_utf8: boolean };
   response: { slice: string | null; bytes: number; digest: string | null };
   meta: Record<string, unknown>;
 };

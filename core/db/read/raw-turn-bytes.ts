@@ -23,7 +23,7 @@ export async function rawTurnBytes(db: Sql, { raw_turn_id }: { raw_turn_id: numb
 }
 
 /** Returns the bytes of slices, in the order of their ids. */
-type ReadSlices = (ids: readonly string[]) => Promise<readonly Uint8Array[]>;
+export type ReadSlices = (ids: readonly string[]) => Promise<readonly Uint8Array[]>;
 
 /** Puts a raw turn together. @param notHeaders makes the error for a slice that should be a list of headers and is none */
 export async function turnBytes(parts: TurnParts, slices: ReadSlices, notHeaders = badHeaders): Promise<RawTurnBytes> {
@@ -50,8 +50,20 @@ export async function turnBytesOf(
 ): Promise<RawTurnBytes> {
   const singleSlices = singleSlicesOf(parts);
   const bytes = await slices([...pieces, ...singleSlices]);
-  const bytesOf = (id: string | null) =>
-    id === null ? null : (bytes[pieces.length + singleSlices.indexOf(id)] ?? null);
+  return {
+    request: joined(bytes.slice(0, pieces.length)),
+    ...besideRequest(parts, bytes.slice(pieces.length), notHeaders),
+  };
+}
+
+/** What a raw turn has beside its request. @param bytes of `singleSlicesOf` */
+export function besideRequest(
+  parts: TurnParts,
+  bytes: readonly Uint8Array[],
+  notHeaders = badHeaders,
+): Omit<RawTurnBytes, 'request'> {
+  const singleSlices = singleSlicesOf(parts);
+  const bytesOf = (id: string | null) => (id === null ? null : (bytes[singleSlices.indexOf(id)] ?? null));
   const headersOf = (template: string | null, values: readonly string[]) => {
     const found = bytesOf(template);
     if (template === null || !found) return null;
@@ -62,7 +74,6 @@ export async function turnBytesOf(
     }
   };
   return {
-    request: joined(bytes.slice(0, pieces.length)),
     response: bytesOf(parts.response_slice),
     request_headers: headersOf(parts.request_header_template, parts.request_header_values) ?? [],
     response_headers: headersOf(parts.response_header_template, parts.response_header_values),

@@ -9,6 +9,7 @@ export type TurnParts = {
   raw_turn_id: number;
   request_pages: Uint8Array;
   request_page_depth: number;
+  request_is_utf8: boolean | null; // null: not known
   response_slice: string | null;
   request_header_template: string | null;
   request_header_values: string[];
@@ -18,7 +19,8 @@ export type TurnParts = {
 
 export const turnParts = (db: Sql, { raw_turn_ids }: { raw_turn_ids: number[] }): Promise<TurnParts[]> =>
   db.rows<TurnParts>(sql`
-    select raw_turn_id, request_pages, request_page_depth, encode(response_slice, 'hex') as response_slice,
+    select raw_turn_id, request_pages, request_page_depth, request_is_utf8,
+           encode(response_slice, 'hex') as response_slice,
            encode(request_header_template, 'hex') as request_header_template, request_header_values,
            encode(response_header_template, 'hex') as response_header_template, response_header_values
       from svc.raw_turns where raw_turn_id = any(${pgArray(raw_turn_ids)}::bigint[])`);

@@ -95,6 +95,7 @@ function chainRow(turn: LoggedTurn, head: ChainHead) {
     response_header_values: response_headers?.values ?? [],
     request_pages: request.roots.join(''),
     request_page_depth: request.depth,
+    request_is_utf8: request.is_utf8,
     response_slice: response.slice,
   };
 }
@@ -107,12 +108,13 @@ const SENT: Record<keyof RawTurnRow, PgType | 'hex'> = {
   ...{ thread_id: 'text', parent_harness_session_id: 'text', identity: 'jsonb', requested_at: 'timestamptz' },
   ...{ first_byte_at: 'timestamptz', last_byte_at: 'timestamptz', request_header_template: 'hex' },
   ...{ request_header_values: 'text[]', response_header_template: 'hex', response_header_values: 'text[]' },
-  ...{ request_pages: 'hex', request_page_depth: 'integer', request_bytes: 'bigint', request_digest: 'hex' },
-  ...{ response_slice: 'hex', response_bytes: 'bigint', response_digest: 'hex', meta: 'jsonb' },
+  ...{ request_pages: 'hex', request_page_depth: 'integer', request_is_utf8: 'boolean', request_bytes: 'bigint' },
+  ...{ request_digest: 'hex', response_slice: 'hex', response_bytes: 'bigint', response_digest: 'hex', meta: 'jsonb' },
 };
 const names = Object.keys(SENT) as (keyof typeof SENT)[];
 const { sent, received } = sparseRows<RawTurnRow>(names, {
   ...{ source: 'wire', ending: 'complete', method: 'POST', thread_id: '', request_page_depth: 0 },
+  ...{ request_is_utf8: true },
 });
 const INSERTED = {
   names: sql.raw(names.join(', ')),

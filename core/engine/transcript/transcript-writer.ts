@@ -1,4 +1,5 @@
 /** Stores uploaded transcripts: each is read, cut between its records and committed before its sender gets the verdict. */
+import { isUtf8 } from 'node:buffer';
 import { sessionId } from '../../call/identity.ts';
 import type { TurnRecord } from '../../call/prepared-turn.ts';
 import { instantNow } from '../../capture/clock.ts';
@@ -107,7 +108,7 @@ function toStore(
     last_byte_at,
     request_headers: { template, values, digest: headersDigest([]) ?? '' },
     response_headers: null,
-    request: { roots, depth, bytes: body.byteLength, digest: sliceId(body) },
+    request: { roots, depth, bytes: body.byteLength, digest: sliceId(body), is_utf8: isUtf8(body) },
     response: { slice: null, bytes: 0, digest: null },
     meta: { transcript: summary },
   };
