@@ -1,6 +1,7 @@
 /** Raw turns as JSON: bytes as text where they are UTF-8, else in base64; in chunks, at most one record's bytes at a time. */
 import { isUtf8 } from 'node:buffer';
 import { StringDecoder } from 'node:string_decoder';
+import { bufferOf } from '../capture/json-scan.ts';
 import { joined, type RawTurnBytes } from '../db/read/raw-turn-bytes.ts';
 import type { RawTurnStream } from '../db/read/raw-turn-stream.ts';
 import { contentCoding, type HeaderList } from '../model/headers.ts';
@@ -41,7 +42,7 @@ async function* messageText(
   const coding = contentCoding(headers);
   const encoding = coding === null ? '' : `,"content_encoding":${JSON.stringify(coding)}`;
   const bytes = body instanceof Uint8Array || coding === null ? body : await wholeOf(body);
-  const text = coding === null && !(bytes instanceof Uint8Array && !isUtf8(bytes));
+  const text = coding === null && (!(bytes instanceof Uint8Array) || isUtf8(bytes));
   yield `{"headers":${JSON.stringify(headers)}${encoding},"encoding":"${text ? 'utf-8' : 'base64'}","body":"`;
   if (bytes instanceof Uint8Array) yield* text ? utf8Text([bytes]) : base64Text(bytes);
   else yield* utf8Text(bytes);
@@ -64,8 +65,6 @@ async function* utf8Text(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>
       yield JSON.stringify(decoder.write(bufferOf(part).subarray(at, at + CHUNK_BYTES))).slice(1, -1);
   }
 }
-
-const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 async function wholeOf(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const all: Uint8Array[] = [];

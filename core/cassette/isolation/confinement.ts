@@ -86,10 +86,13 @@ export const findSystemSupport = (tmp: string): Promise<SystemSupport> => {
 };
 
 async function probe(tmp: string): Promise<SystemSupport> {
-  const drops = await dropsPermissions();
+  const isLinux = process.platform === 'linux';
+  const [drops, status] = await Promise.all([
+    dropsPermissions(),
+    isLinux ? outputOf({ file: process.execPath, args: ['-p', STATUS], env: {} }) : '',
+  ]);
   const nothing: SystemSupport = { wall: 'permissions', node_mb: 0, processors: [], drops };
-  if (process.platform !== 'linux') return nothing;
-  const status = await outputOf({ file: process.execPath, args: ['-p', STATUS], env: {} });
+  if (!isLinux) return nothing;
   const node_mb = Math.ceil(Number(/^VmData:\s*(\d+) kB/m.exec(status)?.[1]) / 1024);
   const processors = await bindable(processorsIn(/^Cpus_allowed_list:\s*(\S+)/m.exec(status)?.[1] ?? ''));
   for (const wall of CONFINEMENT_LEVELS) {
