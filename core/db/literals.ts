@@ -26,10 +26,22 @@ export const bytesArray = (values: readonly (Uint8Array | null)[]): string =>
  * JSON text that jsonb accepts: U+0000 and lone surrogates, which it refuses, become U+FFFD, in keys as well as in values. The rest
  * of the text is unchanged.
  */
-export function jsonText(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'null';
-  return MAY_BE_REFUSED.test(text) ? storableText(value) : text;
-}
+export const jsonText = (value: unknown): string => storableJson(JSON.stringify(value) ?? 'null');
+
+/** The same of a value that is JSON text already. */
+export const storableJson = (text: string): string =>
+  MAY_BE_REFUSED.test(text) ? storableText(parseJson(text)) : text;
+
+/** A list of JSON texts as one. */
+export const jsonRows = (rows: readonly string[]): string => `[${rows.join(',')}]`;
+
+/**
+ * The JSON text of an object, with more members. Both objects have at least one.
+ * @example
+ * withMembers('{"n":1}', { rev: 2 }); // => '{"n":1,"rev":2}'
+ */
+export const withMembers = (object: string, more: object): string =>
+  `${object.slice(0, -1)},${JSON.stringify(more).slice(1)}`;
 
 /** The value with the texts that jsonb returns for its texts. Hardly any value holds one that is stored as another. */
 export const asStored = <Value>(value: Value): Value =>

@@ -1,31 +1,27 @@
 /** Commits the result of a fold: in one transaction, fenced by the lease. */
 import { type SQL, sql } from 'drizzle-orm';
-import type { LinkRow, ProjectionChanges, SpanRow } from '../../derive/changes.ts';
-import type { Checkpoint } from '../../derive/checkpoint.ts';
+import type { LinkRow, SpanRow } from '../../derive/changes.ts';
 import type { CallKey } from '../../derive/order.ts';
-import type { SessionState } from '../../derive/state.ts';
-import { type StoredState, storedState } from '../../derive/stored-state.ts';
-import { jsonText, pgArray } from '../literals.ts';
+import { pgArray } from '../literals.ts';
 import { pipelined } from '../pipelined.ts';
 import { recordDerived } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
 import { useIndexes } from '../use-indexes.ts';
 import { leasesOf } from './derive-queue.ts';
+import { writeStates } from './derive-states.ts';
+import type { ProjectionRows } from './projection-rows.ts';
 import { nextRevisions, voidBefore } from './revisions.ts';
 import { formerTraces, takeTraces } from './take-traces.ts';
 import { lockNodes, type TranscriptCommit, writeTranscripts } from './transcript-readings.ts';
-import { upsertInto } from './upsert.ts';
 import { writeChanges } from './write-changes.ts';
 
 export type DeriveCommit = {
   session_id: string;
   lease_token: string;
   mark: number; // of the lease
-  changes: ProjectionChanges | null; // null: there was nothing to fold
-  state: SessionState | null;
-  folded_seq: number; // turns up to this session_seq have been folded, as far as they sort before the state's last call
-  checkpoints: Checkpoint[];
-  kept_checkpoints: number[]; // by the number of calls they hold; others are not stored, or deleted
+  changes: ProjectionRows | null; // null: there was nothing to fold
+  states: string[]; // rows, of the state and of new checkpoints (derive-states.ts)
+  kept_checkpoints: number[]; // by the number of calls they hold; others are deleted
   /** Checkpoints from this one on are deleted; `all`: every one. With the first commit of a pass that folds calls again. */
   replace: CallKey | 'all' | null;
   /**
@@ -80,7 +76,7 @@ const commitHeld = (db: Sql, commits: readonly DeriveCommit[]): Promise<DeriveCo
     const revised = nextRevisions(tx, session_ids);
     const moved = formerTraces(
       tx,
-      changes.flatMap(({ traces }) => traces),
+      changes.flatMap(({ session_id, trace_ids }) => trace_ids.map((trace_id) => ({ trace_id, session_id }))),
     );
     const [, revisions, former] = await pipelined([locked, revised, moved]);
     const wrote = new Set<string>();
@@ -247,62 +243,3 @@ async function removeRollup(tx: Sql, session_id: string): Promise<number> {
   await tx.rows(sql`delete from svc.derive_states where session_id = ${session_id}`);
   return removed.length;
 }
-
-async function writeStates(tx: Sql, commits: readonly DeriveCommit[]): Promise<void> {
-  for (const { session_id, replace } of commits) {
-    if (replace === null) continue;
-    const after =
-      replace === 'all'
-        ? sql`true`
-        : sql`(opened_at, opened_call_id collate "C") > (${replace.requested_at}::timestamptz, ${replace.call_id})`;
-    await tx.rows(sql`
-      delete from svc.derive_states where session_id = ${session_id} and opened_at < 'infinity' and ${after}`);
-  }
-  const rows = commits.flatMap(
-    ({ session_id, state, folded_seq, checkpoints, kept_checkpoints, replacing }): StateRow[] => [
-      ...checkpoints
-        .filter(({ state: before }) => kept_checkpoints.includes(before.turns))
-        .map(({ requested_at, call_id, state: before }) => ({
-          ...{ session_id, opened_at: requested_at, opened_call_id: call_id, folded_turns: before.turns },
-          state: storedState(before),
-        })),
-      ...(state
-        ? [
-            {
-              session_id,
-              opened_at: 'infinity',
-              opened_call_id: '',
-              folded_turns: folded_seq,
-              state: { ...storedState(state), ...(replacing && { replacing }) },
-            },
-          ]
-        : []),
-    ],
-  );
-  await upsertStates(tx, rows);
-  const kept = commits.map(({ session_id, kept_checkpoints }) => ({ session_id, kept: kept_checkpoints }));
-  await tx.rows(sql`
-    delete from svc.derive_states d
-     using json_to_recordset(${jsonText(kept)}::json) as k (session_id uuid, kept integer[])
-     where d.session_id = k.session_id and d.opened_at < 'infinity' and d.folded_turns <> all(k.kept)`);
-}
-
-type StateRow = {
-  session_id: string;
-  opened_at: string;
-  opened_call_id: string;
-  folded_turns: number;
-  state: StoredState;
-};
-
-const upsertStates = upsertInto<StateRow, 'session_id' | 'opened_at' | 'opened_call_id'>(
-  'svc.derive_states',
-  ['session_id', 'opened_at', 'opened_call_id'],
-  {
-    session_id: 'uuid',
-    opened_at: 'timestamptz',
-    opened_call_id: 'text',
-    folded_turns: 'integer',
-    state: 'jsonb',
-  },
-);

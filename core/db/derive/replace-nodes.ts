@@ -7,8 +7,9 @@ import { recordRewritten } from '../gc/rewritten-sessions.ts';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from '../store/call-owners.ts';
+import { insertNodes, nodeRows, type PlacedNode } from '../store/insert-nodes.ts';
 import { holdSlices } from '../store/purge-count.ts';
-import { insertCalls, insertNodes, type PlacedNode, type PlacedRow } from '../store/put-nodes.ts';
+import { insertCalls, type PlacedRow } from '../store/put-nodes.ts';
 import { putSlices } from '../store/put-slices.ts';
 import { lastCorrection } from './session-turns.ts';
 import { mendHeads } from './transcript-readings.ts';
@@ -68,7 +69,8 @@ async function putNodes(tx: Sql, session_id: string, nodes: readonly PlacedNode[
     delete from svc.nodes
      where session_id = ${session_id} and encode(node_hash, 'hex') <> all(${pgArray([...unchanged])}::text[])
     returning encode(parent_hash, 'hex') as parent_hash`);
-  for (const rows of batches(nodes.filter(({ node_hash }) => !unchanged.has(node_hash)))) await insertNodes(tx, rows);
+  for (const changed of batches(nodes.filter(({ node_hash }) => !unchanged.has(node_hash))))
+    await insertNodes(tx, nodeRows(changed));
   const parents = new Set(
     removed.flatMap(({ parent_hash }) => (parent_hash && unchanged.has(parent_hash) ? parent_hash : [])),
   );

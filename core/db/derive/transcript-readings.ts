@@ -8,7 +8,7 @@ import { batches } from '../batches.ts';
 import { instant, jsonText, pgArray } from '../literals.ts';
 import { pipelined } from '../pipelined.ts';
 import type { Sql } from '../sql.ts';
-import { insertNodes, type PlacedNode } from '../store/put-nodes.ts';
+import { insertNodes, type NodeRows } from '../store/insert-nodes.ts';
 import { effectiveIdentity } from './effective-identity.ts';
 import { claimMarkOf } from './transcript-claims.ts';
 import { newestTranscriptIn } from './transcript-files.ts';
@@ -107,7 +107,7 @@ export type TranscriptCommit = {
   reading: (StoredReading & { report: TranscriptReport }) | null; // null: there is no transcript any more
   gone: string[]; // calls that are no longer in it, or have changed
   calls: (CallKey & { raw_turn_id: number; digest: string })[]; // new or changed ones
-  nodes: PlacedNode[]; // of these
+  nodes: NodeRows[]; // of these, some at a time
 };
 
 /** Intake writes nodes under this lock, and takes it before it marks the session. */
@@ -149,7 +149,7 @@ async function replaceCallNodes(
   { gone, nodes }: Pick<TranscriptCommit, 'gone' | 'nodes'>,
 ): Promise<void> {
   const parents = gone.length > 0 ? await removeNodes(tx, session_id, gone) : [];
-  for (const rows of batches(nodes)) await insertNodes(tx, rows);
+  for (const rows of nodes) await insertNodes(tx, rows);
   if (parents.length > 0) await mendHeads(tx, session_id, parents);
 }
 

@@ -2,7 +2,8 @@
 import { sql } from 'drizzle-orm';
 import { jsonText } from '../literals.ts';
 import type { Sql } from '../sql.ts';
-import type { PlacedNode, PlacedRow } from '../store/put-nodes.ts';
+import type { PlacedNode } from '../store/insert-nodes.ts';
+import type { PlacedRow } from '../store/put-nodes.ts';
 
 /** The compared columns of nodes, which are found by hash. Whether a node is a head follows from the others, and is not compared. */
 const NODE = {

@@ -1,63 +1,21 @@
 /** Writes what a fold changed: rows of the projection, patches of spans, links. Rows that would not change are not written. */
 import { type SQL, sql } from 'drizzle-orm';
-import type {
-  DroppedLinks,
-  LinkRow,
-  ProjectionChanges,
-  RollupRow,
-  SpanPatch,
-  SpanRow,
-  TraceRow,
-} from '../../derive/changes.ts';
-import { patchedOutline, type SpanOutline, spanOutline } from '../../derive/span-outline.ts';
-import { linkTypes } from '../columns/link.ts';
-import { rollupTypes } from '../columns/session.ts';
+import type { DroppedLinks, LinkRow, SpanPatch, SpanRow } from '../../derive/changes.ts';
+import type { SpanOutline } from '../../derive/span-outline.ts';
 import { outlineTypes, spanTypes } from '../columns/span.ts';
-import { traceTypes } from '../columns/trace.ts';
-import { jsonText, pgArray } from '../literals.ts';
+import { jsonRows, jsonText, pgArray, withMembers } from '../literals.ts';
 import { pipelined } from '../pipelined.ts';
 import type { Sql } from '../sql.ts';
 import { jsonBatches } from './json-batches.ts';
+import {
+  type LinkKey,
+  type ProjectionRows,
+  upsertLinks,
+  upsertRollups,
+  upsertSpans,
+  upsertTraces,
+} from './projection-rows.ts';
 import type { Revision } from './revisions.ts';
-import { upsertInto } from './upsert.ts';
-
-type Revised = { rev: number };
-
-const upsertTraces = upsertInto<TraceRow & Revised, 'trace_id' | 'session_id'>(
-  'svc.traces',
-  ['trace_id', 'session_id'],
-  { ...traceTypes, rev: 'bigint' },
-  {
-    ignored: ['rev'],
-    usual: {
-      ...{ synthetic: '', response_preview: '', tool_calls: 0, error_count: 0 },
-      ...{ input_tokens: 0, output_tokens: 0, main_input_tokens: 0, main_output_tokens: 0 },
-      ...{ cache_read_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0 },
-    },
-  },
-);
-const upsertSpans = upsertInto<SpanRow & SpanOutline & Revision, 'span_id' | 'trace_id' | 'session_id'>(
-  'svc.spans',
-  ['span_id', 'trace_id', 'session_id'],
-  { ...spanTypes, ...outlineTypes, rev: 'bigint', partition_no: 'integer' },
-  {
-    ...{ ignored: ['rev'], inserted: ['partition_no'], constraint: 'spans_pkey' },
-    usual: {
-      partition_no: 0,
-      ...{ call_kind: '', thread_id: '', status: 'ok', error_type: '', error_message: '', model: '', provider: '' },
-      ...{ stop_reason: '', external_id: '', call_id: '', description: '', label: '' },
-      ...{ input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, reasoning_tokens: 0 },
-      ...{ cache_write_5m_tokens: 0, cache_write_1h_tokens: 0, tool_calls_omitted: 0, events_omitted: 0 },
-      ...{ input_lines: 0, input_characters: 0, output_lines: 0, output_characters: 0, images: 0 },
-    },
-  },
-);
-const upsertLinks = upsertInto<LinkRow, LinkKey>(
-  'svc.span_links',
-  ['session_id', 'from_trace_id', 'from_span_id', 'to_trace_id', 'to_span_id', 'kind'],
-  linkTypes,
-);
-const upsertRollups = upsertInto<RollupRow, 'session_id'>('svc.session_rollups', ['session_id'], rollupTypes);
 
 /**
  * Writes the changes of some sessions.
@@ -67,84 +25,40 @@ const upsertRollups = upsertInto<RollupRow, 'session_id'>('svc.session_rollups',
  */
 export async function writeChanges(
   tx: Sql,
-  changes: readonly ProjectionChanges[],
+  changes: readonly ProjectionRows[],
   revisions: ReadonlyMap<string, Revision>,
   unfinished: ReadonlySet<string> = new Set(),
 ): Promise<Set<string>> {
-  const sessionOf = sessionsByTrace(changes);
-  const revisionOf = (trace_id: string) => revisions.get(sessionOf.get(trace_id) ?? '') ?? { rev: 0, partition_no: 0 };
-  const all = <Row>(rows: (one: ProjectionChanges) => readonly Row[]): Row[] => changes.flatMap(rows);
-  const revised = <Row extends { trace_id: string }>(row: Row) => ({ ...row, rev: revisionOf(row.trace_id).rev });
-  const dropped = changes.flatMap(({ dropped, rollup: { session_id } }) =>
-    dropped.map((link) => ({ session_id, ...link })),
-  );
-  const [writtenTraces, changedSpans, changedLinks, rollups] = await pipelined([
-    upsertTraces(tx, all((one) => one.traces).map(revised)),
-    writeSpans(tx, changes, revisionOf),
-    writeLinks(tx, { links: all((one) => one.links), dropped }),
-    upsertRollups(
-      tx,
-      changes.flatMap(({ rollup }) => (unfinished.has(rollup.session_id) ? [] : rollup)),
-    ),
+  const revised = (name: 'traces' | 'spans' | 'patches'): string[] =>
+    changes.flatMap((one) => {
+      const revision = revisions.get(one.session_id) ?? { rev: 0, partition_no: 0 };
+      return one[name].map((row) => withMembers(row, revision));
+    });
+  const links = changes.flatMap((one) => one.links);
+  const dropped = changes.flatMap((one) => one.dropped);
+  const rollups = changes.flatMap(({ session_id, rollup }) => (unfinished.has(session_id) ? [] : rollup));
+  const written = await pipelined([
+    upsertTraces.write(tx, revised('traces')),
+    upsertSpans.write(tx, revised('spans')),
+    patchSpans(tx, revised('patches')),
+    writeLinks(tx, { links, dropped }),
+    upsertRollups.write(tx, rollups),
   ]);
-  await reviseEnds(tx, changedLinks, { revised: changedSpans, revisions });
-  const traces = [
-    ...[...writtenTraces, ...changedSpans].map(({ trace_id }) => trace_id),
-    ...changedLinks.map(({ from_trace_id }) => from_trace_id),
-  ];
-  const written = new Set(rollups.map(({ session_id }) => session_id));
-  for (const trace_id of traces) {
-    const session_id = sessionOf.get(trace_id);
-    if (session_id) written.add(session_id);
-  }
-  return written;
-}
-
-/** @returns the keys of the spans that were written or patched */
-async function writeSpans(
-  tx: Sql,
-  changes: readonly ProjectionChanges[],
-  revisionOf: (trace_id: string) => Revision,
-): Promise<SpanKey[]> {
-  const written = await upsertSpans(
-    tx,
-    changes.flatMap(({ spans }) =>
-      spans.map((span) => {
-        const { label, input_lines, input_characters, output_lines, output_characters, images } = spanOutline(span);
-        const node_hash = hexBytes(span.node_hash);
-        const outline = { label, input_lines, input_characters, output_lines, output_characters, images };
-        return { ...span, ...outline, ...revisionOf(span.trace_id), node_hash };
-      }),
-    ),
-  );
-  const patches = changes.flatMap(({ patches, rollup: { session_id } }) =>
-    patches.map((patch) => ({ ...patch, rev: revisionOf(patch.trace_id).rev, session_id })),
-  );
-  return patches.length > 0 ? [...written, ...(await patchSpans(tx, patches))] : written;
+  const [, spans, patched, changedLinks] = written;
+  await reviseEnds(tx, changedLinks, { revised: [...spans, ...patched], revisions });
+  return new Set(written.flatMap((rows) => rows.map(({ session_id }) => session_id)));
 }
 
 /** @returns the links that were deleted or written */
 async function writeLinks(
   tx: Sql,
-  { links, dropped }: { links: readonly LinkRow[]; dropped: readonly (DroppedLinks & { session_id: string })[] },
+  { links, dropped }: { links: readonly string[]; dropped: readonly (DroppedLinks & { session_id: string })[] },
 ): Promise<Pick<LinkRow, LinkKey>[]> {
   const removed = dropped.length > 0 ? await dropLinks(tx, dropped, links) : [];
-  return links.length > 0 ? [...removed, ...(await upsertLinks(tx, links))] : removed;
+  return links.length > 0 ? [...removed, ...(await upsertLinks.write(tx, links))] : removed;
 }
 
-/** The sessions of all traces that the changes name. */
-function sessionsByTrace(changes: readonly ProjectionChanges[]): Map<string, string> {
-  const sessions = new Map<string, string>();
-  for (const { traces, spans, patches, links, dropped, rollup } of changes) {
-    const { session_id } = rollup;
-    for (const { trace_id } of [...traces, ...spans, ...patches]) sessions.set(trace_id, session_id);
-    for (const { from_trace_id } of [...links, ...dropped]) sessions.set(from_trace_id, session_id);
-  }
-  return sessions;
-}
-
-type SpanKey = Pick<SpanRow, 'trace_id' | 'span_id'>;
-type LinkKey = 'session_id' | 'kind' | 'from_trace_id' | 'from_span_id' | 'to_trace_id' | 'to_span_id';
+type SpanKey = Pick<SpanRow, 'session_id' | 'trace_id' | 'span_id'>;
 
 /** A link has no revision: a reader gets it with the spans that it joins, so that one of these is in the revision too. */
 async function reviseEnds(
@@ -169,12 +83,9 @@ async function reviseEnds(
      where s.session_id = k.session_id and s.trace_id = k.trace_id and s.span_id = k.span_id`);
 }
 
-/** bytea as a JSON string: PostgreSQL parses this text form. */
-const hexBytes = (hex: string | null) => (hex === null ? null : `\\x${hex}`);
-
 /** Columns that a patch may name, and those that follow from them; `nullable`: a null that it names is written, else it stands for no change. */
 const PATCHED: Record<
-  Exclude<keyof SpanPatch | keyof SpanOutline, keyof SpanKey | InputOutline>,
+  Exclude<keyof SpanPatch | keyof SpanOutline, 'trace_id' | 'span_id' | InputOutline>,
   { nullable: boolean }
 > = {
   parent_span_id: { nullable: false },
@@ -212,16 +123,9 @@ const PATCH = {
 };
 
 /** A column that a patch does not name stays as it is. */
-async function patchSpans(
-  tx: Sql,
-  patches: readonly (SpanPatch & Revised & { session_id: string })[],
-): Promise<SpanKey[]> {
+async function patchSpans(tx: Sql, patches: readonly string[]): Promise<SpanKey[]> {
   const patched: SpanKey[] = [];
-  const rows = patches.map((whole) => {
-    const { session_id, trace_id, span_id, rev, ...patch } = whole;
-    return { session_id, trace_id, span_id, rev, named: Object.keys(patch), ...patch, ...patchedOutline(whole) };
-  });
-  for (const batch of jsonBatches(rows)) for (const key of await patchBatch(tx, batch)) patched.push(key);
+  for (const batch of jsonBatches(patches)) for (const key of await patchBatch(tx, batch)) patched.push(key);
   return patched;
 }
 
@@ -233,13 +137,13 @@ const patchBatch = (tx: Sql, rows: string): Promise<SpanKey[]> =>
              as r (session_id uuid, trace_id uuid, span_id uuid, rev bigint, named text[], ${PATCH.columns})
      where s.session_id = r.session_id and s.trace_id = r.trace_id and s.span_id = r.span_id
        and (${PATCH.before}) is distinct from (${PATCH.after})
-    returning s.trace_id, s.span_id`);
+    returning s.session_id, s.trace_id, s.span_id`);
 
 /** Deletes links, except those that are written again. */
 const dropLinks = (
   tx: Sql,
   dropped: readonly (DroppedLinks & { session_id: string })[],
-  links: readonly LinkRow[],
+  links: readonly string[],
 ): Promise<Pick<LinkRow, LinkKey>[]> =>
   tx.rows<Pick<LinkRow, LinkKey>>(sql`
     delete from svc.span_links l
@@ -249,6 +153,6 @@ const dropLinks = (
        and l.from_trace_id = d.from_trace_id and l.from_span_id = d.from_span_id
        and (l.session_id, l.kind, l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id) not in (
          select k.session_id, k.kind, k.from_trace_id, k.from_span_id, k.to_trace_id, k.to_span_id
-           from json_to_recordset(${jsonText(links)}::json)
+           from json_to_recordset(${jsonRows(links)}::json)
              as k (session_id uuid, kind text, from_trace_id uuid, from_span_id uuid, to_trace_id uuid, to_span_id uuid))
     returning l.session_id, l.kind, l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id`);

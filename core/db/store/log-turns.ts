@@ -5,7 +5,7 @@ import type { TurnRecord } from '../../call/prepared-turn.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import { type TurnFacts, turnHash } from '../../merkle/turn-chain.ts';
 import type { PgType } from '../columns/column.ts';
-import { asStored, jsonText } from '../literals.ts';
+import { asStored, jsonRows } from '../literals.ts';
 import { pipelined } from '../pipelined.ts';
 import { sparseRows } from '../sparse-rows.ts';
 import type { Sql } from '../sql.ts';
@@ -112,7 +112,7 @@ const SENT: Record<keyof RawTurnRow, PgType | 'hex'> = {
   ...{ request_digest: 'hex', response_slice: 'hex', response_bytes: 'bigint', response_digest: 'hex', meta: 'jsonb' },
 };
 const names = Object.keys(SENT) as (keyof typeof SENT)[];
-const { sent, received } = sparseRows<RawTurnRow>(names, {
+const { text, received } = sparseRows<RawTurnRow>(names, {
   ...{ source: 'wire', ending: 'complete', method: 'POST', thread_id: '', request_page_depth: 0 },
   ...{ request_is_utf8: true },
 });
@@ -127,7 +127,7 @@ async function insertRawTurns(tx: Sql, rows: readonly RawTurnRow[]): Promise<Map
   const inserted = await tx.rows<{ raw_turn_id: number; call_id: string }>(sql`
     insert into svc.raw_turns (${INSERTED.names})
     select ${INSERTED.values}
-      from rows from (json_to_recordset(${jsonText(rows.map(sent))}::json) as (${INSERTED.row})) with ordinality as r
+      from rows from (json_to_recordset(${jsonRows(rows.map((row) => text(row)))}::json) as (${INSERTED.row})) with ordinality as r
      order by r.ordinality
     returning raw_turn_id, coalesce(svc_proxy_request_id, request_id) as call_id`);
   return new Map(inserted.map((row) => [row.call_id, row.raw_turn_id]));

@@ -3,7 +3,8 @@
 import type { CallKind } from '../../model/call-kind.ts';
 import type { Identity } from '../../model/identity.ts';
 import type { CallNodes } from '../../model/node.ts';
-import type { PlacedCall, PlacedNode } from './put-nodes.ts';
+import type { PlacedNode } from './insert-nodes.ts';
+import type { PlacedCall } from './put-nodes.ts';
 
 /** `root_hash`: of the conversation; null where its beginning is not in the turn, since the provider keeps it. */
 export type NewNode = PlacedNode & {

@@ -1,18 +1,15 @@
 /** Writes the messages of calls into the DAG of their session, which is the same in whatever order the calls are stored. */
-import { type SQL, sql } from 'drizzle-orm';
-import { type CallNodes, type CallRow, costColumns, type LinkedMessage, type NodeRow } from '../../model/node.ts';
+import { sql } from 'drizzle-orm';
+import { type CallNodes, type CallRow, costColumns, type LinkedMessage } from '../../model/node.ts';
 import { noUsage } from '../../model/usage.ts';
-import type { PgType } from '../columns/column.ts';
 import { hexArray, jsonText, pgArray } from '../literals.ts';
 import { pipelined } from '../pipelined.ts';
-import { sparseRows } from '../sparse-rows.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from './call-owners.ts';
+import { insertNodes, isTranscripts, nodeRows, type PlacedNode } from './insert-nodes.ts';
 
 /** A call with its turn and the session that it counts for. */
 export type PlacedCall = { raw_turn_id: number; session_id: string; nodes: CallNodes };
-
-export type PlacedNode = NodeRow & { raw_turn_id: number; session_id: string };
 
 /**
  * Writes nodes and calls within a transaction that has locked the sessions' rows. A message that is stored already is changed only
@@ -25,7 +22,7 @@ export async function writeNodes(tx: Sql, calls: readonly PlacedCall[], report =
   const nodes = lowest(calls, await lastStoredPositions(tx, calls));
   const fresh = report ? await notStored(tx, nodes) : [];
   await pipelined([
-    nodes.length > 0 ? insertNodes(tx, nodes) : null,
+    nodes.length > 0 ? insertNodes(tx, nodeRows(nodes)) : null,
     insertCalls(
       tx,
       calls.map(({ raw_turn_id, session_id, nodes }) => ({ raw_turn_id, session_id, ...nodes.call })),
@@ -158,97 +155,6 @@ function placedNode(
     stop_reason: isAnswer ? nodes.stop_reason : '',
     created_at: isAnswer ? nodes.answered_at : requested_at,
   };
-}
-
-/**
- * Whether a row is of a transcript's call. A message in a request over the wire belongs to the wire's call, whichever came first, so that
- * transcripts can come and go; but an answer that the wire only repeats stays with the transcript's call that was billed for it.
- */
-const isTranscripts = (row: SQL): SQL => sql`starts_with(${row}.call_id, 'tx:')`;
-
-/** The attributes that an earlier call overwrites; usage columns in the order of `Usage`. */
-const ATTRIBUTES = sql.raw(
-  [
-    ...['raw_turn_id', 'call_id', 'slice_id', 'position', 'model', 'provider', 'agent_name', 'project', 'stop_reason'],
-    ...['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_5m_tokens', 'cache_write_1h_tokens'],
-    ...['reasoning_tokens', 'cost_usd', 'cost_fresh', 'cost_cache_read', 'cost_cache_write_5m', 'cost_cache_write_1h'],
-    ...['cost_output', 'cost_reasoning', 'requested_at', 'created_at'],
-  ]
-    .map((column) => `${column} = excluded.${column}`)
-    .join(', '),
-);
-
-type SentNode = PlacedNode & { followed: boolean };
-
-/** The types in which the columns are sent. */
-const SENT: Record<keyof SentNode, PgType> = {
-  ...{
-    session_id: 'uuid',
-    node_hash: 'text',
-    parent_hash: 'text',
-    raw_turn_id: 'bigint',
-    call_id: 'text',
-    slice_id: 'text',
-  },
-  ...{ position: 'integer', depth: 'integer', role: 'text', injected: 'text', model: 'text', provider: 'text' },
-  ...{ agent_name: 'text', project: 'text', stop_reason: 'text', input_tokens: 'bigint', output_tokens: 'bigint' },
-  ...{ cache_read_tokens: 'bigint', cache_write_5m_tokens: 'bigint', cache_write_1h_tokens: 'bigint' },
-  ...{ reasoning_tokens: 'bigint', cost_usd: 'numeric', tool_calls: 'integer', followed: 'boolean' },
-  ...{
-    cost_fresh: 'numeric',
-    cost_cache_read: 'numeric',
-    cost_cache_write_5m: 'numeric',
-    cost_cache_write_1h: 'numeric',
-  },
-  ...{ cost_output: 'numeric', cost_reasoning: 'numeric' },
-  ...{ requested_at: 'timestamptz', created_at: 'timestamptz' },
-};
-const names = Object.keys(SENT) as (keyof typeof SENT)[];
-const stored = names.filter((name) => name !== 'followed');
-const { sent, received } = sparseRows<PlacedNode>(stored, {
-  ...{ injected: '', agent_name: '', project: '', stop_reason: '', input_tokens: 0, output_tokens: 0 },
-  ...{ cache_read_tokens: 0, cache_write_5m_tokens: 0, cache_write_1h_tokens: 0, reasoning_tokens: 0 },
-  ...{ tool_calls: 0 },
-});
-const hashes = ['node_hash', 'parent_hash', 'slice_id'];
-const INSERTED = {
-  names: sql.raw(stored.join(', ')),
-  values: sql.raw(
-    stored.map((name) => (hashes.includes(name) ? `decode(r.${name}, 'hex')` : received(name))).join(', '),
-  ),
-  row: sql.raw(names.map((name) => `${name} ${SENT[name]}`).join(', ')),
-  injected: sql.raw(received('injected')),
-  followed: sql.raw('coalesce(r.followed, false)'),
-};
-
-export async function insertNodes(tx: Sql, nodes: readonly PlacedNode[]): Promise<void> {
-  const followed = new Set(
-    nodes.filter(({ injected }) => injected === '').map((node) => `${node.session_id} ${node.parent_hash}`),
-  );
-  const rows = nodes.map((node) => {
-    const row: Partial<SentNode> = sent(node);
-    if (followed.has(`${node.session_id} ${node.node_hash}`)) row.followed = true;
-    return row;
-  });
-  const inserted = tx.rows(sql`
-    insert into svc.nodes as n (${INSERTED.names}, partition_no, is_root, is_head)
-    select ${INSERTED.values}, (select s.partition_no from svc.sessions s where s.session_id = r.session_id), r.parent_hash is null,
-           ${INSERTED.injected} = '' and not ${INSERTED.followed} and not exists (
-             select 1 from svc.nodes c
-              where c.session_id = r.session_id and c.parent_hash = decode(r.node_hash, 'hex') and c.injected = '')
-      from json_to_recordset(${jsonText(rows)}::json) as r (${INSERTED.row})
-    on conflict on constraint nodes_pkey do update set ${ATTRIBUTES}
-     where case when ${isTranscripts(sql`excluded`)} = ${isTranscripts(sql`n`)}
-                then (excluded.requested_at, excluded.call_id collate "C") < (n.requested_at, n.call_id collate "C")
-                when ${isTranscripts(sql`n`)} then n.role <> 'assistant' or excluded.slice_id is null
-                else n.role = 'assistant' and n.slice_id is not null end`);
-  const parents = [...followed].map((key) => key.split(' '));
-  const headsEnded = tx.rows(sql`
-    update svc.nodes n set is_head = false
-      from unnest(${pgArray(parents.map(([session = '']) => session))}::uuid[],
-                  ${hexArray(parents.map(([, hash = '']) => (hash === 'null' ? null : hash)))}::bytea[]) as p (session_id, node_hash)
-     where n.session_id = p.session_id and n.node_hash = p.node_hash and n.is_head`);
-  await pipelined([inserted, headsEnded]);
 }
 
 export type PlacedRow = CallRow & { raw_turn_id: number; session_id: string };

@@ -1,10 +1,11 @@
 /** The evidence of a session's transcripts for its fold. Read only when something in them is new, or their calls are to be folded. */
 
 import type { Reader } from '../../call/reader.ts';
+import { batches } from '../../db/batches.ts';
 import type { Database } from '../../db/database.ts';
 import type { Claimed } from '../../db/derive/transcript-claims.ts';
 import type { TranscriptCommit, TranscriptState } from '../../db/derive/transcript-readings.ts';
-import type { PlacedNode } from '../../db/store/put-nodes.ts';
+import { nodeRows, type PlacedNode } from '../../db/store/insert-nodes.ts';
 import { noEvidence, type TranscriptEvidence } from '../../derive/evidence.ts';
 import { type CallKey, compareKeys, keyOf } from '../../derive/order.ts';
 import {
@@ -169,7 +170,7 @@ async function newEvidence(
             },
       gone: removed.map(({ call_id }) => call_id),
       calls: changed.map(({ turn, digest }) => ({ ...keyOf(turn), raw_turn_id: turn.raw_turn_id, digest })),
-      nodes: placedNodes(session_id, changed),
+      nodes: [...batches(placedNodes(session_id, changed))].map(nodeRows),
     },
     turns: async () => turns,
   };

@@ -4,6 +4,8 @@ import type { Reader } from '../../call/reader.ts';
 import type { Database } from '../../db/database.ts';
 import type { DeriveCommit, MadeRows } from '../../db/derive/derive-commit.ts';
 import type { Lease } from '../../db/derive/derive-queue.ts';
+import { stateRows } from '../../db/derive/derive-states.ts';
+import { projectionRows } from '../../db/derive/projection-rows.ts';
 import type { ProjectionChanges } from '../../derive/changes.ts';
 import { type Checkpoint, restoredRows, retainedCheckpoints } from '../../derive/checkpoint.ts';
 import { fold } from '../../derive/fold.ts';
@@ -91,10 +93,14 @@ export async function deriveSession(
     folded += batch.turns;
     const changes = summed(sum);
     if (replaced !== null && changes) made.add(changes);
+    const kept_checkpoints = retainedCheckpoints(state.turns);
+    const replacing = replaced !== null && more;
     const commit: DeriveCommit = {
-      ...{ session_id, lease_token, mark, changes, state: state.turns > 0 ? state : null, folded_seq: up_to_seq },
-      ...{ checkpoints, kept_checkpoints: retainedCheckpoints(state.turns), replace, more, transcripts },
-      replacing: replaced !== null && more,
+      ...{ session_id, lease_token, mark, changes: changes && projectionRows(changes) },
+      states: stateRows(session_id, {
+        ...{ state: state.turns > 0 ? state : null, folded_seq: up_to_seq, checkpoints, kept_checkpoints, replacing },
+      }),
+      ...{ kept_checkpoints, replace, replacing, more, transcripts },
       others: replaced === null || more || stored.is_underived ? null : { from: replaced, made: made.rows() },
     };
     const [end] = await precedence.committing(() => database.execute('commitDerive', { commits: [commit] }));

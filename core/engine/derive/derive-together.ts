@@ -4,6 +4,8 @@
  */
 import type { DeriveCommit } from '../../db/derive/derive-commit.ts';
 import type { Lease } from '../../db/derive/derive-queue.ts';
+import { stateRows } from '../../db/derive/derive-states.ts';
+import { projectionRows } from '../../db/derive/projection-rows.ts';
 import type { SimpleSession } from '../../db/derive/simple-sessions.ts';
 import { type Checkpoint, retainedCheckpoints } from '../../derive/checkpoint.ts';
 import { noEvidence } from '../../derive/evidence.ts';
@@ -122,9 +124,14 @@ function folded(
   const sum = noChanges();
   const checkpoints: Checkpoint[] = [];
   const after = fold(state ?? emptyState(session_id), turns, { sum, checkpoints, priceOf, evidence: noEvidence });
+  const changes = summed(sum);
+  const kept_checkpoints = retainedCheckpoints(after.turns);
   return {
-    ...{ session_id, lease_token, mark, changes: summed(sum), state: after.turns > 0 ? after : null },
-    ...{ folded_seq: up_to_seq, checkpoints, kept_checkpoints: retainedCheckpoints(after.turns) },
-    ...{ replace: null, replacing: false, others: null, more: false, transcripts: null },
+    ...{ session_id, lease_token, mark, changes: changes && projectionRows(changes) },
+    states: stateRows(session_id, {
+      ...{ state: after.turns > 0 ? after : null, folded_seq: up_to_seq, checkpoints, kept_checkpoints },
+      replacing: false,
+    }),
+    ...{ kept_checkpoints, replace: null, replacing: false, others: null, more: false, transcripts: null },
   };
 }

@@ -5,7 +5,8 @@ import type { Database, OperationArgs, OperationName, OperationResult } from '..
 import type { NewReading } from '../../db/derive/replace-nodes.ts';
 import type { ChainedCall, StoredNode } from '../../db/read/node-chain.ts';
 import { turnBytes } from '../../db/read/raw-turn-bytes.ts';
-import type { PlacedNode, PlacedRow } from '../../db/store/put-nodes.ts';
+import type { PlacedNode } from '../../db/store/insert-nodes.ts';
+import type { PlacedRow } from '../../db/store/put-nodes.ts';
 import { storable } from '../../derive/storable.ts';
 import { storedTranscripts } from '../derive/derive-evidence.ts';
 import { rereadSession } from '../derive/reread-session.ts';
