@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert';
 import { builtProgram } from '../support/built-service.ts';
 import { cassetteFolder } from '../support/cassette-folder.ts';
 import { templateFolder } from '../support/databases.ts';
+import { freePort } from '../support/free-port.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../support/scripted-provider.ts';
 import { emptyFolder, eventually, read, removeFolder, type Service, startService, svc } from '../support/serve.ts';
 
@@ -99,7 +100,12 @@ test('a service with the embedded database gives free memory back, unless whoeve
 
 test('the parent is killed: the others end, the ports are free, and the next start has every answered call', async (context) => {
   const folder = await folderWithDatabase();
-  const env = { SVC_PROXY_UPSTREAMS_ANTHROPIC: context.provider.url };
+  const env = {
+    SVC_PROXY_UPSTREAMS_ANTHROPIC: context.provider.url,
+    SVC_PROXY_LISTEN: `:${await freePort()}`, // which nobody else is given before the next start
+    SVC_API_LISTEN: `:${await freePort()}`,
+    SVC_INGEST_LISTEN: `:${await freePort()}`,
+  };
   try {
     const service = await startService(folder, env, [context.program]);
     const { proxy, api, ingest } = service;
@@ -109,12 +115,8 @@ test('the parent is killed: the others end, the ports are free, and the next sta
     await allEnd(pids);
     for (const url of [proxy, api, ingest]) assert.ok(await isRefused(url), url);
 
-    const ports = {
-      SVC_PROXY_LISTEN: `:${new URL(proxy).port}`,
-      SVC_API_LISTEN: `:${new URL(api).port}`,
-      SVC_INGEST_LISTEN: `:${new URL(ingest).port}`,
-    };
-    const again = await startService(folder, { ...env, ...ports }, [context.program]);
+    const again = await startService(folder, env, [context.program]);
+    assert.equal([again.proxy, again.api, again.ingest], [proxy, api, ingest]);
     await eventually('the calls', async () => (await captured(again)) === 5);
     assert.is(await again.stop(), 0);
   } finally {

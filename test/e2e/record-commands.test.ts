@@ -11,6 +11,15 @@ import { onEmbeddedDatabase } from '../support/whole-service.ts';
 onEmbeddedDatabase(
   'commands beside a service',
   (test) => {
+    // the service listens before its cassettes are in, and answers 503 for them until they are
+    test.before(async ({ service }) => {
+      type Cassettes = { cassettes: { state: string }[] };
+      await eventually('all cassettes', async () => {
+        const { cassettes } = await read<Cassettes>(`${service.api}/v1/cassettes`);
+        return cassettes.length === 3 && cassettes.every(({ state }) => state === 'admitted');
+      });
+    });
+
     test('a session is exported to a file that is there once it is complete', async ({ service, folder }) => {
       assert.is((await fetch(`${service.api}/v1/admin/seed/demo`, { method: 'POST' })).status, 200);
       const list = await svc(folder, ['sessions', '--json']);

@@ -170,7 +170,7 @@ test('started without the database they live and wait, and serve when it comes',
         return shown.body.reasons[0] === 'the database cannot be reached' && shown;
       });
       assert.is(shown.status, 503);
-      assert.match(one.log(), 'Cannot use the database of storage.postgres_dsn');
+      await eventually('its log', async () => one.log().includes('Cannot use the database of storage.postgres_dsn'));
       assert.equal(await read(`${one.internal}/ping`), { status: 'ok' });
     }
     const early = await fetch(`${api.api}/v1/sessions`);

@@ -85,6 +85,8 @@ test('what the harness writes of its session is sent while it runs, into the ses
 });
 
 test('two at once share one service, which the commands of that user find anywhere', async () => {
+  const beside = start(['claude'], { PROMPT: 'hold' }); // the service stays for it, however late the next command begins
+  await eventually('the response to begin', async () => beside.out().includes('began: true'), WAIT_MS);
   const both = [start(['claude'], { PROMPT: 'The first' }), start(['claude'], { PROMPT: 'The second' })];
   const [one, other] = await Promise.all(both.map(ended));
   const [first, second] = [lineIn(one?.err ?? ''), lineIn(other?.err ?? '')];
@@ -92,6 +94,8 @@ test('two at once share one service, which the commands of that user find anywhe
   assert.is(first.api, second.api);
   const open = await ended(svcAt(stand, ['open', '--print'], {}));
   assert.ok(open.out.startsWith(first.api), open.out + open.err);
+  process.kill(beside.pid, 'SIGTERM');
+  await ended(beside);
   assert.is(readdirSync(join(stand.home, '.svc')).filter((name) => name.startsWith('service.json')).length, 1);
   assert.is(statSync(join(stand.home, '.svc/service.log')).mode & 0o777, 0o600);
   assert.equal(readdirSync(stand.cwd), []);

@@ -50,6 +50,13 @@ async function shown(input: object | string | null, env: Record<string, string> 
   return { out, err, status: child.exitCode, ms: performance.now() - from };
 }
 
+/** As `shown`, once it is no word about a service that is not there: that is what it shows too where the service is late by 300 ms. */
+const shownInTime = (...given: Parameters<typeof shown>): Promise<Shown> =>
+  eventually('an answer in time', async () => {
+    const one = await shown(...given);
+    return !one.out.includes('svc: not recorded') && one;
+  });
+
 const state = (more = {}) => ({
   session_id: session.harness_session_id,
   transcript_path: '/home/ada/.claude/projects/a/b.jsonl',
@@ -62,7 +69,7 @@ const state = (more = {}) => ({
 
 test('a recorded session: its cost and tokens as the read API has them, and the context as the harness says', async () => {
   const { cost_usd, input_tokens, output_tokens } = session.rollup.usage;
-  const { out, err, status } = await shown(state({ context_window: { used_percentage: 61.7 } }));
+  const { out, err, status } = await shownInTime(state({ context_window: { used_percentage: 61.7 } }));
   assert.equal([status, err], [0, '']);
   const [, cost, tokens, unit] = /^● svc · \$([\d.]+) · ([\d.]+)(k|M|) tokens · 62% context\n$/.exec(out) ?? [];
   assert.ok(cost && tokens, out);
@@ -72,18 +79,18 @@ test('a recorded session: its cost and tokens as the read API has them, and the 
 });
 
 test('where the harness does not say how full its context is, the newest call does', async () => {
-  assert.match((await shown(state())).out, / tokens · [\d.]+[kM]? context\n$/);
+  assert.match((await shownInTime(state())).out, / tokens · [\d.]+[kM]? context\n$/);
 });
 
 test('colours, unless NO_COLOR is set', async () => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with an escape character
   const colour = /\u001b\[/;
-  assert.match((await shown(state(), { NO_COLOR: '' })).out, colour);
-  assert.not.match((await shown(state())).out, colour);
+  assert.match((await shownInTime(state(), { NO_COLOR: '' })).out, colour);
+  assert.not.match((await shownInTime(state())).out, colour);
 });
 
 test('a session that is not in the record, and a service that is not there', async () => {
-  const unknown = await shown(state({ session_id: 'never-recorded' }));
+  const unknown = await shownInTime(state({ session_id: 'never-recorded' }));
   assert.equal([unknown.out, unknown.err, unknown.status], ['svc: nothing recorded yet\n', '', 0]);
   const down = await shown(state(), { SVC_CLIENT_API_TARGET: 'http://127.0.0.1:1' });
   assert.equal([down.out, down.err, down.status], ['svc: not recorded\n', '', 0]);
@@ -119,6 +126,13 @@ test('a service that accepts and is silent, and a harness that leaves stdin open
   }
 });
 
+/** Shows it again until the server was asked: its 300 ms may be over before. */
+const shownUntil = (isAsked: () => boolean, ...given: Parameters<typeof shown>): Promise<Shown> =>
+  eventually('the server to be asked', async () => {
+    const one = await shown(...given);
+    return isAsked() && one;
+  });
+
 /** A server that answers /ping as it likes, and what it received. */
 async function impostor(ping: string): Promise<{ server: Server; address: string; tokens: string[]; paths: string[] }> {
   const tokens: string[] = [];
@@ -136,9 +150,15 @@ test('the token goes to a read API alone', async () => {
   const other = await impostor('{"other":"program"}');
   const like = await impostor('"pong"');
   try {
-    await shown(state(), { SVC_CLIENT_API_TARGET: other.address, SVC_API_TOKEN: TOKEN });
+    await shownUntil(() => other.paths.length > 0, state(), {
+      SVC_CLIENT_API_TARGET: other.address,
+      SVC_API_TOKEN: TOKEN,
+    });
     assert.equal([other.paths, other.tokens], [['/ping'], []]);
-    await shown(state(), { SVC_CLIENT_API_TARGET: like.address, SVC_API_TOKEN: TOKEN });
+    await shownUntil(() => like.tokens.length > 0, state(), {
+      SVC_CLIENT_API_TARGET: like.address,
+      SVC_API_TOKEN: TOKEN,
+    });
     assert.equal(like.tokens, [`Bearer ${TOKEN}`]);
   } finally {
     other.server.close();
@@ -149,7 +169,7 @@ test('the token goes to a read API alone', async () => {
 test('a token that would add a header is not sent', async () => {
   const like = await impostor('"pong"');
   try {
-    const { out } = await shown(state(), {
+    const { out } = await shownUntil(() => like.paths.length > 0, state(), {
       SVC_CLIENT_API_TARGET: like.address,
       SVC_API_TOKEN: `${TOKEN}\r\nx-more: 1`,
     });
@@ -168,7 +188,7 @@ test('the address and the token of the configuration file', async () => {
     `[client]\napi_target = "${like.address}"\n[api]\ntoken = "${TOKEN}"\n`,
   );
   try {
-    await shown(state({ workspace: { project_dir: folder } }));
+    await shownUntil(() => like.tokens.length > 0, state({ workspace: { project_dir: folder } }));
     assert.equal(like.tokens, [`Bearer ${TOKEN}`]);
   } finally {
     like.server.close();

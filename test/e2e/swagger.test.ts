@@ -80,7 +80,9 @@ test('where the service wants a token the page asks for it, keeps it for its tab
     await page.goto(`${base}/swagger`);
     await page.waitForSelector('#token input', { state: 'visible' });
     await page.fill('#token input', 'a wrong one');
+    const refused = page.waitForResponse((response) => response.status() === 401);
     await page.click('#token button');
+    await refused; // else the right one is typed before the wrong one was tried
     await page.waitForSelector('#token input', { state: 'visible' });
     assert.is(await page.locator('.opblock').count(), 0);
     await page.fill('#token input', 'open-sesame-1');

@@ -36,10 +36,12 @@ test('while a process does not respond, there is no sign of life', async ({ sock
     const pid = service.processes()[name];
     process.kill(pid, 'SIGSTOP');
     try {
-      await new Promise((done) => setTimeout(done, 3_000)); // what it had responded before counts once more
-      const before = signs(socket);
-      await new Promise((done) => setTimeout(done, 2_000));
-      assert.is(signs(socket), before, name);
+      // what it had responded before counts once more, and may be heard late: then none comes for two seconds
+      await eventually(`silence of the ${name}`, async () => {
+        const before = signs(socket);
+        await new Promise((done) => setTimeout(done, 2_000));
+        return signs(socket) === before;
+      });
     } finally {
       process.kill(pid, 'SIGCONT');
     }
@@ -61,7 +63,7 @@ test('a process that ended is started again, which needs nobody else', async ({ 
 test('it says that it stops', async ({ socket, service }) => {
   assert.is(await service.stop(), 0);
   const { heard } = socket;
-  assert.ok(heard.includes('STOPPING=1'), heard.join('\n'));
+  await eventually('its last word', async () => heard.includes('STOPPING=1')); // by way of a program that holds the socket
   assert.is(heard.filter((one) => one === 'READY=1').length, 1);
 });
 

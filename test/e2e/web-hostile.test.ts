@@ -71,11 +71,14 @@ inBrowser(
       await page.waitForSelector('.tool-result');
       await page.locator('[data-more]').first().waitFor();
       await page.waitForTimeout(1_000); // what runs would have run, and the worker's time is up
+      // texts are read and formatted one after another: each is waited for, however slow the machine
+      const list = page.locator('.talk-list');
+      const holds = async (what: string, isSo: (text: string) => boolean) =>
+        eventually(what, async () => isSo((await list.textContent()) ?? ''), 30_000);
+      for (const words of READ) await holds(words, (text) => text.includes(words));
+      await holds('what is nested, in an input and in a result', (text) => text.split('deeper').length > 3);
+      await eventually('what hides', async () => (await page.locator('[data-hidden]').count()) > 4, 30_000);
       await assertInert(page, '.talk-list');
-      const text = (await page.locator('.talk-list').textContent()) ?? '';
-      for (const words of READ) assert.ok(text.includes(words), words);
-      assert.ok(text.split('deeper').length > 3, 'what is nested, in an input and in a result');
-      assert.ok((await page.locator('[data-hidden]').count()) > 4);
       assert.ok((await page.locator('[data-more]').count()) > 0, 'five megabytes are not shown at once');
 
       const time = await open(`/sessions/${id}/time`);
@@ -131,8 +134,8 @@ inBrowser(
       await page.waitForSelector('.side[data-state=ready]');
       for (const view of ['JSON', 'Text']) {
         await page.getByRole('button', { name: view, exact: true }).click();
-        await page.waitForTimeout(500);
-        assert.match((await page.locator('.side').textContent()) ?? '', view === 'JSON' ? 'How deep?' : 'deeper');
+        await page.locator('.side', { hasText: view === 'JSON' ? 'How deep?' : 'deeper' }).waitFor();
+        await page.waitForTimeout(500); // what runs would have run
         await assertInert(page, 'main');
       }
       const talk = await stand.open(`/sessions/${session_id}`);

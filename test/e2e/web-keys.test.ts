@@ -72,6 +72,7 @@ const pressing =
   };
 
 const MOST_TABS = 120;
+const FOCUS_MS = 10_000;
 
 /** Goes on by Tab to what has that text. */
 async function tabTo(page: Page, text: string | RegExp): Promise<void> {
@@ -86,9 +87,19 @@ async function tabTo(page: Page, text: string | RegExp): Promise<void> {
 
 const focusedText = (page: Page): Promise<string> => page.evaluate(() => document.activeElement?.textContent ?? '');
 
-/** Nothing lost: an element in view has the focus, and a ring shows it. */
+/** Nothing lost: an element in view has the focus, and a ring shows it. A row may get it some frames after the list has scrolled. */
 async function assertFocus(page: Page, after: string): Promise<void> {
-  const focus = await page.evaluate(() => {
+  const until = Date.now() + FOCUS_MS;
+  let { element, ...holds } = await focusOf(page);
+  while (!(holds.isSomewhere && holds.isInView && holds.hasRing) && Date.now() < until) {
+    await page.waitForTimeout(20);
+    ({ element, ...holds } = await focusOf(page));
+  }
+  assert.equal(holds, { isSomewhere: true, isInView: true, hasRing: true }, `${after}: ${element}`);
+}
+
+const focusOf = (page: Page) =>
+  page.evaluate(() => {
     const element = document.activeElement ?? document.body;
     const rings = [getComputedStyle(element), getComputedStyle(element, '::after')];
     const { top, bottom, width } = element.getBoundingClientRect();
@@ -99,6 +110,3 @@ async function assertFocus(page: Page, after: string): Promise<void> {
       hasRing: rings.some(({ outlineStyle, boxShadow }) => outlineStyle === 'solid' || boxShadow !== 'none'),
     };
   });
-  const { element, ...holds } = focus;
-  assert.equal(holds, { isSomewhere: true, isInView: true, hasRing: true }, `${after}: ${element}`);
-}

@@ -76,7 +76,7 @@ inBrowser(
       for (let i = 2; i <= questions.length; i++) await say(service, 'long', questions.slice(0, i));
       await eventually(
         'all turns',
-        async () => ((await sessionNamed(service, 'long'))?.raw_turn_count ?? 0) >= questions.length,
+        async () => ((await sessionNamed(service, 'long'))?.rollup.turn_count ?? 0) >= questions.length, // else they come later
       );
       const page = await open(`/sessions/${session.id}`);
       await page.waitForSelector('[data-row=step]');

@@ -63,7 +63,7 @@ inBrowser('Talk', (test) => {
     await page.waitForSelector(`[data-span="${last?.span_id}"]`);
     assert.is(new URL(page.url()).pathname, `/sessions/${session.id}`);
     await page.waitForFunction(() => performance.getEntriesByName('svc:span-ready').length > 0);
-    assert.ok(await inView(page, last?.span_id ?? ''));
+    await inView(page, last?.span_id ?? '');
     const nested = spans.find(({ kind, thread_id }) => kind === 'llm' && thread_id !== '');
     await page.goto(`${base}/spans/${nested?.trace_id}/${nested?.span_id}`);
     await page.waitForSelector(`[data-row=step][data-span="${nested?.span_id}"]`);
@@ -91,8 +91,16 @@ inBrowser('Talk', (test) => {
     ] as const) {
       await page.keyboard.press(key);
       await page.waitForTimeout(100);
-      const focused = await page.evaluate('document.activeElement?.dataset.row ?? "nothing"');
-      assert.ok(row === '' ? focused !== 'nothing' : focused === row, `${key} leads to ${focused}`);
+      // a row gets the focus in a frame after the list has scrolled to it
+      await page
+        .waitForFunction((wanted) => {
+          const focused = (window.document.activeElement as HTMLElement | null)?.dataset.row;
+          return wanted === '' ? focused !== undefined : focused === wanted;
+        }, row)
+        .catch(async () => {
+          const focused = await page.evaluate('document.activeElement?.dataset.row ?? "nothing"');
+          assert.unreachable(`${key} leads to ${focused}`);
+        });
     }
     await page.keyboard.press('u');
     await page.waitForSelector('main[data-page=sessions]');
@@ -213,11 +221,12 @@ async function sessionCalled(base: string, words: string): Promise<Session> {
 
 const document = (base: string, id: string): Promise<Document> => read(base, `/v1/sessions/${id}/traces`);
 
-/** Whether the row of a span is wholly within the list's view. */
-async function inView(page: Page, span_id: string): Promise<boolean> {
+/** Waits until the row of a span is wholly within the list's view, a moment after it came: texts around it come later, and move it. */
+async function inView(page: Page, span_id: string): Promise<void> {
   await page.waitForTimeout(300);
-  return page.locator(`[data-span="${span_id}"]`).evaluate((row) => {
-    const [own, list] = [row.getBoundingClientRect(), row.closest('.talk-list')?.getBoundingClientRect()];
-    return list !== undefined && own.top >= list.top - 1 && own.bottom <= list.bottom + 1;
-  });
+  await page.waitForFunction((id) => {
+    const row = window.document.querySelector(`[data-span="${id}"]`);
+    const [own, list] = [row?.getBoundingClientRect(), row?.closest('.talk-list')?.getBoundingClientRect()];
+    return own && list && own.top >= list.top - 1 && own.bottom <= list.bottom + 1;
+  }, span_id);
 }

@@ -134,6 +134,11 @@ export async function seedDemo(base: string, token = ''): Promise<void> {
     120_000,
   );
   assert.is(response.status, 200, await response.text());
+  // it responds after some time at the latest, whether or not all of it is derived
+  await eventually('the demo to be derived', async () => {
+    const status = await fetch(`${base}/v1/admin/status`, { headers });
+    return status.ok && ((await status.json()) as { derive: { queued: number } }).derive.queued === 0;
+  });
 }
 
 /** Chromium with an empty profile, which goes when it is closed. */

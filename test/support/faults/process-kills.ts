@@ -48,9 +48,14 @@ export async function serviceKills(
     calls.push(await settled(service, 0));
     const { missing, ...figures } = compare(calls, await storedTurns(service));
     assert.is(figures.captured, calls.length, 'each call is captured');
-    const { requests, outcomes } = await ledger(service);
+    const { api } = service;
+    const expected = calls.length + load.sockets();
+    const { requests, outcomes } = await eventually('every request to be booked', async () => {
+      const now = await ledger({ api });
+      return now.requests >= expected && now; // a socket is booked once both of its ends are closed
+    });
     assert.is(outcomes.captured, calls.length, 'the ledger has each once');
-    assert.is(requests, calls.length + load.sockets());
+    assert.is(requests, expected);
     return { ...figures, kills };
   } finally {
     await load?.stop();

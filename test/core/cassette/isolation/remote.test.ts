@@ -137,16 +137,16 @@ test('one who closes the connection broke over this request; one who is not ther
 
 test('a caller who leaves ends the request there', async () => {
   let left = false;
+  const caller = new AbortController();
   await served(
     (request) => {
       request.on('close', () => {
         left = true;
       });
+      caller.abort(); // once it is there: sooner, nobody would hear of it
     },
     async (running) => {
-      const caller = new AbortController();
       const answer = thrown(ask(running, '/hangs', { signal: caller.signal }));
-      setTimeout(() => caller.abort(), 50);
       assert.is(((await answer) as Error).name, 'AbortError');
       while (!left) await new Promise((resolve) => setTimeout(resolve, 10));
     },
