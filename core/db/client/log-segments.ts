@@ -4,17 +4,14 @@
  */
 import { isLog, type NodeFiles } from './power-cut.ts';
 
-type Stream = { path: string };
-
 /** Wraps the file operations in place. @returns a function that counts the segments, of 16 MiB each, that were written since the last checkpoint */
 export function countSegments({ stream_ops }: Pick<NodeFiles, 'stream_ops'>): () => number {
   const written = new Set<string>();
   const { write } = stream_ops;
-  stream_ops.write = (...args) => {
-    const stream = args[0] as Stream;
+  stream_ops.write = (stream, ...rest) => {
     if (isLog(stream)) written.add(stream.path);
     else if (stream.path.endsWith('/global/pg_control')) written.clear(); // a checkpoint is complete
-    return write(...args);
+    return write(stream, ...rest);
   };
   return () => written.size;
 }

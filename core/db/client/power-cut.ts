@@ -1,7 +1,8 @@
 /**
  * Durability of the embedded database. PGlite's file system ignores fsync; this one performs it, with one delay: the write-ahead
  * log is flushed within a second rather than at each commit, and always before any other file changes. So a power cut loses at
- * most the last second of commits and never the database; after a checkpoint it loses nothing.
+ * most the last second of commits and never the database; after a checkpoint it loses nothing. Zeros are no change: PostgreSQL
+ * writes them where a table grows, before the log says anything of the new page, and takes such a page for an empty one.
  */
 import { fsyncSync } from 'node:fs';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
@@ -10,9 +11,10 @@ const WAL_DELAY_MS = 1000;
 const EIO = 29; // Emscripten's number; PostgreSQL panics on it, as it must
 
 type Stream = { path: string; nfd: number };
+type Write = (stream: Stream, memory: Int8Array, offset: number, length: number, ...rest: unknown[]) => unknown;
 type Change = (...args: unknown[]) => unknown;
 export type NodeFiles = {
-  stream_ops: { write: Change; close(stream: Stream): void; setattr: Change; fsync?(stream: Stream): number };
+  stream_ops: { write: Write; close(stream: Stream): void; setattr: Change; fsync?(stream: Stream): number };
   node_ops: { rename: Change; unlink: Change; setattr: Change };
 };
 
@@ -48,9 +50,9 @@ export function obeyFsync({ stream_ops, node_ops }: NodeFiles, fsync: (fd: numbe
       return change(...args);
     };
   const { write, close } = stream_ops;
-  stream_ops.write = (...args) => {
-    if (!isLog(args[0] as Stream)) flushLog();
-    return write(...args);
+  stream_ops.write = (stream, memory, offset, length, ...rest) => {
+    if (unflushed.size > 0 && !isLog(stream) && !isZeros(memory, offset, length)) flushLog();
+    return write(stream, memory, offset, length, ...rest);
   };
   stream_ops.close = (stream) => {
     if (unflushed.delete(stream)) fsync(stream.nfd);
@@ -76,3 +78,9 @@ export function obeyFsync({ stream_ops, node_ops }: NodeFiles, fsync: (fd: numbe
 }
 
 export const isLog = ({ path }: Pick<Stream, 'path'>) => /\/pg_wal\/[0-9A-F]{24}$/.test(path);
+
+const PAGE = Buffer.alloc(8_192);
+
+const isZeros = (memory: Int8Array, offset: number, length: number): boolean =>
+  length <= PAGE.length &&
+  PAGE.compare(new Uint8Array(memory.buffer, memory.byteOffset + offset, length), 0, length, 0, length) === 0;

@@ -22,10 +22,15 @@ function recorded() {
 const log = { path: '/pglite/data/pg_wal/000000010000000000000001', nfd: 1 };
 const table = { path: '/pglite/data/base/5/1259', nfd: 2 };
 
+/** PostgreSQL writes a page from somewhere in its memory. */
+const PAGE = 8_192;
+const memory = new Int8Array(4 * PAGE).fill(1, PAGE, 2 * PAGE);
+const [zeros, page] = [2 * PAGE, PAGE];
+
 test('a commit flushes the log later, and once', () => {
   const { seen, files, flush } = recorded();
   for (let i = 0; i < 3; i += 1) {
-    files.stream_ops.write(log);
+    files.stream_ops.write(log, memory, page, PAGE);
     assert.is(files.stream_ops.fsync?.(log), 0);
   }
   assert.not.ok(seen.includes('flush 1'));
@@ -38,7 +43,9 @@ test('a commit flushes the log later, and once', () => {
 });
 test('nothing else changes before the log is on the disk', () => {
   const changes: [string, (files: NodeFiles) => unknown][] = [
-    [`write ${table.path}`, (files) => files.stream_ops.write(table)],
+    [`write ${table.path}`, (files) => files.stream_ops.write(table, memory, page, PAGE)],
+    [`write ${table.path}`, (files) => files.stream_ops.write(table, memory, 2 * PAGE - 1, PAGE)], // one byte of it is none
+
     ['flush 2', (files) => files.stream_ops.fsync?.(table)],
     [`setattr ${table.path}`, (files) => files.stream_ops.setattr(table)],
     ['truncate', (files) => files.node_ops.setattr({})],
@@ -52,6 +59,14 @@ test('nothing else changes before the log is on the disk', () => {
     change(files);
     assert.equal(seen, ['flush 1', what]);
   }
+});
+test('a table grows by zeros without the log, which the page that is written there waits for', () => {
+  const { seen, files } = recorded();
+  files.stream_ops.fsync?.(log);
+  files.stream_ops.write(table, memory, zeros, PAGE);
+  assert.equal(seen, [`write ${table.path}`]);
+  files.stream_ops.write(table, memory, page, PAGE);
+  assert.equal(seen.slice(1), ['flush 1', `write ${table.path}`]);
 });
 test('a disk that refuses is told to PostgreSQL', () => {
   const { files } = recorded();
