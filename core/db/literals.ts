@@ -26,11 +26,10 @@ export const bytesArray = (values: readonly (Uint8Array | null)[]): string =>
  * JSON text that jsonb accepts: U+0000 and lone surrogates, which it refuses, become U+FFFD, in keys as well as in values. The rest
  * of the text is unchanged.
  */
-export const jsonText = (value: unknown): string => storableJson(JSON.stringify(value) ?? 'null');
-
-/** The same of a value that is JSON text already. */
-export const storableJson = (text: string): string =>
-  MAY_BE_REFUSED.test(text) ? storableText(parseJson(text)) : text;
+export function jsonText(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'null';
+  return MAY_BE_REFUSED.test(text) ? storableText(value) : text;
+}
 
 /** A list of JSON texts as one. */
 export const jsonRows = (rows: readonly string[]): string => `[${rows.join(',')}]`;
