@@ -104,31 +104,32 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
     });
   signal.addEventListener('abort', () => wake(), { once: true });
 
-  const lanes = openLanes(poke);
+  const lanes = openLanes(database.kind, poke);
   /** Leased sessions that have to be derived by themselves and wait for a lane. */
   const alone: Lease[] = [];
-  const start = (lease: Lease) => lanes.start(lease, () => deriveLeased(leased, lease));
+  const start = (lease: Lease, waited = false) => lanes.start(lease, () => deriveLeased(leased, lease), waited);
   const startTogether = (leases: readonly [Lease, ...Lease[]]) =>
     lanes.start({ ...leases[0], background: leases.some(({ background }) => background) }, async () => {
       alone.push(...(await deriveTogether(leased, leases)));
     });
 
-  /** Starts what waits, but for one lane, which is for what comes in; another worker may have taken over a lease meanwhile. */
+  /** Starts what waits; another worker may have taken over a lease meanwhile. */
   const startAlone = async (): Promise<boolean> => {
-    const leases = alone.splice(0, lanes.free() - 1);
+    const leases = alone.splice(0, lanes.freeForWaiting());
     if (leases.length === 0) return false;
     const held = await database.execute('renewLeases', { leases, lease_ms: LEASE_MS });
-    for (const lease of leases) if (held.includes(lease.session_id)) start(lease);
+    for (const lease of leases) if (held.includes(lease.session_id)) start(lease, true);
     return true;
   };
 
   /** One round: leases what the free lanes can take. True when something was started. */
   const round = async (): Promise<boolean> => {
-    if (lanes.free() <= 0) return false;
+    if (lanes.free() <= 0 && (alone.length === 0 || lanes.freeForWaiting() <= 0)) return false;
     await uploads?.passed(MOST_WAIT_MS, signal);
     if (signal.aborted) return false;
     const startedAlone = await startAlone();
     const free = lanes.free();
+    if (free <= 0) return startedAlone;
     const background = !lanes.background() && !alone.some((lease) => lease.background);
     const limit = alone.length > 0 ? 1 : TOGETHER;
     const leases = await database.execute('leaseDirty', { limit, background, lease_ms: LEASE_MS });
@@ -138,7 +139,7 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
       alone.push(...leases.filter(({ attempts }) => attempts > 0)); // what ends a process shall not end it for others
       const [first, ...others] = leases.filter(({ attempts }) => attempts === 0);
       if (first) startTogether([first, ...others]);
-    } else leases.forEach(start);
+    } else for (const lease of leases) start(lease);
     backoff.reset();
     await parkAbandoned();
     await showPending();
