@@ -1,7 +1,8 @@
 /** Large transcripts are derived one after another: each takes some eight times its size in memory, and every lane may have one. */
 import type { Database } from '../../db/database.ts';
 
-const LARGE_BYTES = 32 * 1024 * 1024;
+/** The embedded database has twice the lanes for them (derive/lanes.ts). */
+const LARGE_BYTES = { embedded: 16 * 1024 * 1024, server: 32 * 1024 * 1024 };
 
 /** Another large transcript is being derived; this session is to be tried later. */
 export class Postponed extends Error {
@@ -14,8 +15,8 @@ export type LargeTranscripts = {
 };
 
 export function openLargeTranscripts(
-  { execute }: Pick<Database, 'execute'>,
-  largeBytes = LARGE_BYTES,
+  { execute, kind }: Pick<Database, 'execute' | 'kind'>,
+  largeBytes = LARGE_BYTES[kind],
 ): LargeTranscripts {
   let within: object | null = null;
   return {
