@@ -30,7 +30,7 @@ export function openLanes(kind: Database['kind'], freed: () => void): Lanes {
   const active = new Map<string, { background: boolean; waited: boolean; ended: Promise<void> }>();
   const waitedCount = () => [...active.values()].filter(({ waited }) => waited).length;
   return {
-    free: () => LANES - (active.size - waitedCount()) - Math.min(waitedCount(), WAITED.server),
+    free: () => LANES - (active.size - waitedCount()) - Math.min(waitedCount(), LANES - 1),
     freeForWaiting: () => WAITED[kind] - active.size,
     idle: () => active.size === 0,
     background: () => [...active.values()].some((lane) => lane.background),
