@@ -1,8 +1,8 @@
 /** The record is kept as an operator does it: seeded, verified, backed up, searched for a text, purged, restored; beside the service that runs. */
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { filesHolding } from '../support/files-holding.ts';
 import { folderWithDatabase } from '../support/folder-with-database.ts';
 import type { Json } from '../support/read-api.ts';
 import { eventually, removeFolder, type Service, startService, svc } from '../support/serve.ts';
@@ -23,16 +23,6 @@ const done = async (folder: string, ...args: string[]): Promise<Json> => {
 };
 const get = async (path: string, token = TOKEN.SVC_API_TOKEN) =>
   fetch(`${service.api}${path}`, { headers: { authorization: `Bearer ${token}` } });
-
-/** Empty where the file has gone meanwhile: the service that has the database open goes on writing it. */
-function contentOf(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0);
-    throw error;
-  }
-}
 
 test.before(async () => {
   const folder = await folderWithDatabase();
@@ -101,11 +91,7 @@ test('a text is found, and gone from every file of the database once it is confi
   assert.match(unconfirmed.err, /Others on this machine can see arguments/);
   const receipt = await done(service.folder, 'forget', WORD, '--yes');
   assert.equal([receipt.purged[0].raw_turns, receipt.left.sessions, receipt.purged[0].rewritten], [1, [], true]);
-  const holding = readdirSync(join(service.folder, '.svc', 'data'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => contentOf(path).includes(WORD));
-  assert.equal(holding, []);
+  assert.equal(filesHolding(join(service.folder, '.svc', 'data'), WORD), []);
   assert.match((await run(service.folder, 'forget', WORD, '--yes')).out, /^It stands nowhere\n$/);
 });
 

@@ -1,8 +1,8 @@
 /** A pasted secret passes the proxy, is embedded and purged, and is looked for in every file of the embedded service. */
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { filesHolding } from '../support/files-holding.ts';
 import { folderWithDatabase } from '../support/folder-with-database.ts';
 import { MODELS } from '../support/search.ts';
 import { eventually, read, removeFolder, type Service, startService } from '../support/serve.ts';
@@ -14,22 +14,7 @@ const SECRET = 'qxjnb24hunter2zzyzx';
 type Sessions = { items: { id: string; rollup: { turn_count: number } }[] };
 
 /** Files below a folder that hold the secret, by their names there. */
-const holding = (folder: string): string[] =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => contentOf(file).includes(SECRET))
-    .map((file) => file.slice(folder.length + 1));
-
-/** Empty where the file has gone meanwhile. */
-function contentOf(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0);
-    throw error;
-  }
-}
+const holding = (folder: string): string[] => filesHolding(folder, SECRET);
 
 const test = suite('purge of the whole service');
 
