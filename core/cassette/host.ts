@@ -1,5 +1,6 @@
 /** The host of cassettes: one slot for each entry of the list in effect. An edited entry is withdrawn and admitted anew. */
 import { createHash } from 'node:crypto';
+import { aborted } from '../aborted.ts';
 import { Refusal } from '../errors.ts';
 import { canonicalJson } from '../merkle/canonical-json.ts';
 import { cassetteUnknown } from './cassette-unknown.ts';
@@ -30,7 +31,7 @@ export type CassetteHost = {
   version(): string;
   /** Puts a list into effect: the first, and each edited one. Settles when the cassettes that left the list have been closed. */
   apply(list: ListInEffect): Promise<void>;
-  /** @throws {Refusal} cassette-unknown, and as `mounted` */
+  /** While the cassette is tried for the first time, the request waits, up to 10 s. @throws {Refusal} cassette-unknown, and as `mounted` */
   answer(name: string, call: CassetteRequest): Promise<Response>;
   /** Requests one of its own paths, on behalf of no caller: for its tools. @throws {Refusal} as above */
   fetch(name: string, request: Request): Promise<Response>;
@@ -44,6 +45,8 @@ export type HostParts = Omit<SlotParts, 'base' | 'names' | 'retryMs' | 'refreshM
 const GRACE_MS = 10_000;
 const RETRY_MS = { first: 1_000, most: 30_000 };
 const REFRESH_MS = 30_000;
+/** A service that has just started is asked before its cassettes are in: `svc serve & svc export`. Most are within 3 s. */
+const FIRST_TRY_MS = 10_000;
 
 export function openHost(parts: HostParts): CassetteHost {
   const slots = new Map<string, { slot: Slot; key: string }>();
@@ -117,6 +120,11 @@ export function openHost(parts: HostParts): CassetteHost {
       await Promise.all(gone);
     },
     async answer(name, call) {
+      const absent = slots.get(name)?.slot;
+      if (absent?.running() === null) {
+        const patience = AbortSignal.any([call.request.signal, AbortSignal.timeout(FIRST_TRY_MS)]);
+        await Promise.race([absent.tried, aborted(patience)]).catch(() => {});
+      }
       const { slot, running, shown } = runningSlot(name);
       const { manifest } = shown.document as NonNullable<Installed['document']>;
       const forwardAuth = manifest.bindings.forward_auth && slot.entry.grants.bindings.includes('forward_auth');

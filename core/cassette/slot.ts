@@ -24,6 +24,8 @@ export type Slot = {
   installed(): Installed;
   /** The running cassette; null while nothing runs. */
   running(): RunningCassette | null;
+  /** Settles when it has been tried for the first time, admitted or not, or is withdrawn before. */
+  tried: Promise<void>;
   /** Aborts when the grace time of readers is over. */
   gone: AbortSignal;
   /** Sends it no new requests; those under way have `graceMs` to finish. */
@@ -41,6 +43,10 @@ export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
   const log: Logger = parts.log.child({ cassette: entry.name });
   const leaving = new AbortController();
   const gone = new AbortController();
+  let triedOnce = () => {};
+  const tried = new Promise<void>((resolve) => {
+    triedOnce = resolve;
+  });
   const instant = () => `${new Date(parts.now()).toISOString().slice(0, 19)}Z`;
 
   let state: SlotState = PENDING;
@@ -53,6 +59,7 @@ export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
     state = nextState(previous, event);
     if (state.name !== previous.name) since = instant();
     if (!isSameNews(previous, state)) logState(state, log);
+    triedOnce();
   };
   const troubleOf = (error: unknown): Trouble => {
     const { step, message, problems } =
@@ -140,10 +147,12 @@ export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
   return {
     entry,
     running: () => (leaving.signal.aborted ? null : (state.admitted?.running ?? null)),
+    tried,
     gone: gone.signal,
     installed: () => installedOf({ entry, state, since, lastRun, now: instant() }),
     async withdraw(graceMs) {
       leaving.abort();
+      triedOnce();
       const cut = setTimeout(() => gone.abort(), graceMs);
       try {
         await schedule?.stop();

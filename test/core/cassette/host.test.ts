@@ -121,6 +121,21 @@ test('one bad cassette leaves the others alone, whatever is wrong with it', asyn
   assert.is((await refused(() => get(on, 'nobody', '/hello'))).code, 'cassette-unknown');
 });
 
+test('a request that comes before its cassette was tried waits until it was; for a retry none waits', async () => {
+  const on = host();
+  const slow = 'await new Promise((resolve) => setTimeout(resolve, 300));';
+  void apply(on, entry('slow', await made({ top: slow })), entry('ill', await made({ top: `${slow} throw 0;` })));
+  const early = get(on, 'slow', '/hello');
+  assert.equal(states(on.installed()), { ill: 'pending', slow: 'pending' });
+  assert.is(
+    (await refused(() => get(on, 'slow', '/hello', { signal: AbortSignal.abort() }))).code,
+    'cassette-unavailable',
+  );
+  assert.is((await early).status, 200);
+  assert.is((await refused(() => get(on, 'ill', '/hello'))).code, 'cassette-unavailable');
+  assert.is(states(on.installed()).ill, 'rejected');
+});
+
 const REFUSED: [string, string, Made, object, RegExp][] = [
   ['a digest that changed', 'digest', {}, { digest: `sha256:${'0'.repeat(64)}` }, /not what was pinned/],
   [
