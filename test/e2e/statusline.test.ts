@@ -50,11 +50,13 @@ async function shown(input: object | string | null, env: Record<string, string> 
   return { out, err, status: child.exitCode, ms: performance.now() - from };
 }
 
-/** As `shown`, once it is no word about a service that is not there: that is what it shows too where the service is late by 300 ms. */
+const LATE = 'svc: no answer in time\n';
+
+/** As `shown`, once the service was not late by 300 ms. */
 const shownInTime = (...given: Parameters<typeof shown>): Promise<Shown> =>
   eventually('an answer in time', async () => {
     const one = await shown(...given);
-    return !one.out.includes('svc: not recorded') && one;
+    return one.out !== LATE && one;
   });
 
 const state = (more = {}) => ({
@@ -106,7 +108,7 @@ test('whatever comes on stdin, there is one line and no error', async () => {
     `{"session_id":"${'x'.repeat(5_000)}"}`,
   ]) {
     const { out, err, status } = await shown(input, {}, service.folder);
-    assert.match(out, /^svc: (not recorded|nothing recorded yet)\n$/, input.slice(0, 40));
+    assert.match(out, /^svc: (not recorded|nothing recorded yet|no answer in time)\n$/, input.slice(0, 40));
     assert.equal([err, status], ['', 0]);
   }
 });
@@ -117,20 +119,24 @@ test('a service that accepts and is silent, and a harness that leaves stdin open
   const target = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
   try {
     const ready = (await shown('')).ms; // what starting takes on this machine
-    for (const late of [await shown(state(), { SVC_CLIENT_API_TARGET: target }), await shown(null)]) {
-      assert.equal([late.out, late.err, late.status], ['svc: not recorded\n', '', 0]);
-      assert.ok(late.ms < 4 * (300 + ready), `${late.ms} ms`);
+    const behind: [Shown, line: string][] = [
+      [await shown(state(), { SVC_CLIENT_API_TARGET: target }), LATE],
+      [await shown(null), 'svc: not recorded\n'],
+    ];
+    for (const [{ out, err, status, ms }, line] of behind) {
+      assert.equal([out, err, status], [line, '', 0]);
+      assert.ok(ms < 4 * (300 + ready), `${ms} ms`);
     }
   } finally {
     silent.close();
   }
 });
 
-/** Shows it again until the server was asked: its 300 ms may be over before. */
+/** Shows it again until the server was asked and was not late: its 300 ms may be over before. */
 const shownUntil = (isAsked: () => boolean, ...given: Parameters<typeof shown>): Promise<Shown> =>
   eventually('the server to be asked', async () => {
     const one = await shown(...given);
-    return isAsked() && one;
+    return isAsked() && one.out !== LATE && one;
   });
 
 /** A server that answers /ping as it likes, and what it received. */
@@ -154,12 +160,12 @@ test('the token goes to a read API alone', async () => {
       SVC_CLIENT_API_TARGET: other.address,
       SVC_API_TOKEN: TOKEN,
     });
-    assert.equal([other.paths, other.tokens], [['/ping'], []]);
+    assert.equal([[...new Set(other.paths)], other.tokens], [['/ping'], []]);
     await shownUntil(() => like.tokens.length > 0, state(), {
       SVC_CLIENT_API_TARGET: like.address,
       SVC_API_TOKEN: TOKEN,
     });
-    assert.equal(like.tokens, [`Bearer ${TOKEN}`]);
+    assert.equal([...new Set(like.tokens)], [`Bearer ${TOKEN}`]);
   } finally {
     other.server.close();
     like.server.close();
@@ -173,7 +179,7 @@ test('a token that would add a header is not sent', async () => {
       SVC_CLIENT_API_TARGET: like.address,
       SVC_API_TOKEN: `${TOKEN}\r\nx-more: 1`,
     });
-    assert.equal([out, like.paths, like.tokens], ['svc: not recorded\n', ['/ping'], []]);
+    assert.equal([out, [...new Set(like.paths)], like.tokens], ['svc: not recorded\n', ['/ping'], []]);
   } finally {
     like.server.close();
   }
@@ -189,7 +195,7 @@ test('the address and the token of the configuration file', async () => {
   );
   try {
     await shownUntil(() => like.tokens.length > 0, state({ workspace: { project_dir: folder } }));
-    assert.equal(like.tokens, [`Bearer ${TOKEN}`]);
+    assert.equal([...new Set(like.tokens)], [`Bearer ${TOKEN}`]);
   } finally {
     like.server.close();
     await rm(folder, { recursive: true });

@@ -11,8 +11,8 @@ export type RecordedSession = {
   context_tokens: number | null;
 };
 
-/** unknown: a service runs, and has no such session; down: none answers in time. */
-export type Finding = RecordedSession | 'unknown' | 'down';
+/** unknown: a service runs, and has no such session; down: there is none; late: what is there did not respond in time. */
+export type Finding = RecordedSession | 'unknown' | 'down' | 'late';
 
 /** Asks one service after the other; the first that has the session counts. */
 export async function findSession(id: string, places: readonly ReadApiPlace[]): Promise<Finding> {

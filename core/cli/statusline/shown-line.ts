@@ -7,6 +7,7 @@ type Shown = { finding: Finding; context_percent: number | null; hasColours: boo
 export function shownLine({ finding, context_percent, hasColours }: Shown): string {
   const paint = (code: number, text: string) => (hasColours ? `\u001b[${code}m${text}\u001b[0m` : text);
   if (finding === 'down') return paint(RED, 'svc: not recorded');
+  if (finding === 'late') return paint(YELLOW, 'svc: no answer in time');
   if (finding === 'unknown') return paint(YELLOW, 'svc: nothing recorded yet');
   const { cost_usd, tokens, context_tokens } = finding;
   const context =

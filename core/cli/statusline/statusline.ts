@@ -15,7 +15,7 @@ export async function statusline({ stdin, env, cwd, home }: Surroundings): Promi
   let state: HarnessState = { session_id: null, project_dir: null, context_percent: null };
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Finding>((resolve) => {
-    timer = setTimeout(() => resolve('down'), DEADLINE_MS);
+    timer = setTimeout(() => resolve(state.session_id === null ? 'down' : 'late'), DEADLINE_MS);
   });
   const found = async (): Promise<Finding> => {
     state = harnessState(stdin.isTTY ? '' : await textOf(stdin)); // to a terminal no harness writes
