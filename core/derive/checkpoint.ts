@@ -13,7 +13,8 @@ import type { CallTurn } from './turn.ts';
 export type Checkpoint = CallKey & { state: SessionState };
 
 const EVERY = 8;
-const PER_DISTANCE = 4;
+/** Calls over the wire arrive late one by one, since they overlap; those of transcripts arrive in their order, and whole files late. */
+const PER_DISTANCE = { wire: 4, transcripts: 2 };
 
 /** A checkpoint before this call, if one is due: every eighth call has one. */
 export const checkpointAt = (state: SessionState, turn: CallTurn): Checkpoint | null =>
@@ -24,11 +25,11 @@ export const checkpointAt = (state: SessionState, turn: CallTurn): Checkpoint | 
  * late because they overlap, and sparse far back; their number grows with the logarithm of the calls. A checkpoint that is not
  * retained at some length is not retained at any greater one, so it does not matter in which batches a session was folded.
  */
-export function retainedCheckpoints(turns: number): number[] {
+export function retainedCheckpoints(turns: number, source: keyof typeof PER_DISTANCE): number[] {
   const retained = new Set<number>();
   for (let distance = EVERY; distance <= turns; distance *= 2) {
     const last = Math.floor(turns / distance) * distance;
-    for (let i = 0; i < PER_DISTANCE && last - i * distance > 0; i++) retained.add(last - i * distance);
+    for (let i = 0; i < PER_DISTANCE[source] && last - i * distance > 0; i++) retained.add(last - i * distance);
   }
   return [...retained].sort((a, b) => a - b);
 }

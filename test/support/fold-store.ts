@@ -79,7 +79,7 @@ export function derive(
   const changes = summed(sum);
   if (changes) write(store, changes);
   store.state = restoredState(stored(storedState(next)));
-  const retained = retainedCheckpoints(next.turns);
+  const retained = retainedCheckpoints(next.turns, 'wire');
   const byKey = new Map([...store.checkpoints, ...stored(checkpoints)].map((one) => [JSON.stringify(keyOf(one)), one]));
   store.checkpoints = [...byKey.values()].filter(({ state: { turns: n } }) => retained.includes(n));
   return due.length;

@@ -19,6 +19,7 @@ export type DeriveCommit = {
   session_id: string;
   lease_token: string;
   mark: number; // of the lease
+  is_new: boolean; // no row of its projection is stored, nor a state
   changes: ProjectionRows | null; // null: there was nothing to fold
   states: string[]; // rows, of the state and of new checkpoints (derive-states.ts)
   kept_checkpoints: number[]; // by the number of calls they hold; others are deleted
@@ -91,7 +92,11 @@ const commitHeld = (db: Sql, commits: readonly DeriveCommit[]): Promise<DeriveCo
     await takeTraces(tx, former);
     const unfinished = new Set(commits.flatMap(({ session_id, replacing }) => (replacing ? session_id : [])));
     const [written] = await pipelined([
-      writeChanges(tx, changes, revisions, unfinished),
+      writeChanges(tx, changes, {
+        revisions,
+        unfinished,
+        areNew: commits.every(({ is_new }) => is_new),
+      }),
       writeAllTranscripts(tx, commits),
       writeStates(tx, commits),
     ]);

@@ -59,13 +59,15 @@ export function stateRows(session_id: string, folded: FoldedStates): string[] {
 
 export type StateChanges = {
   session_id: string;
+  is_new: boolean; // no state of it is stored
   states: readonly string[]; // rows
   kept_checkpoints: readonly number[];
   replace: CallKey | 'all' | null; // checkpoints from this one on are deleted
 };
 
 export async function writeStates(tx: Sql, changes: readonly StateChanges[]): Promise<void> {
-  for (const { session_id, replace } of changes) {
+  const stored = changes.filter(({ is_new }) => !is_new);
+  for (const { session_id, replace } of stored) {
     if (replace === null) continue;
     const after =
       replace === 'all'
@@ -74,11 +76,12 @@ export async function writeStates(tx: Sql, changes: readonly StateChanges[]): Pr
     await tx.rows(sql`
       delete from svc.derive_states where session_id = ${session_id} and opened_at < 'infinity' and ${after}`);
   }
-  await upsertStates.write(
+  await upsertStates.writeOnly(
     tx,
     changes.flatMap(({ states }) => states),
   );
-  const kept = changes.map(({ session_id, kept_checkpoints }) => ({ session_id, kept: kept_checkpoints }));
+  if (stored.length === 0) return;
+  const kept = stored.map(({ session_id, kept_checkpoints }) => ({ session_id, kept: kept_checkpoints }));
   await tx.rows(sql`
     delete from svc.derive_states d
      using json_to_recordset(${jsonText(kept)}::json) as k (session_id uuid, kept integer[])

@@ -24,7 +24,7 @@ export const claimCalls = (
     await pipelined([useIndexes(tx), lockClaims(tx, 'to claim')]);
     const firstByKey = new Map([...claims].reverse().map((claim) => [claim.call_key, claim]));
     const rows = jsonText([...firstByKey.values()]);
-    const changed = await tx.rows<{ call_key: string; is_settled: boolean }>(sql`
+    const changed = await tx.rows<{ call_key: string | null }>(sql`
       with claimed as materialized (
         select k.*, not exists (select 1 from svc.transcript_claims o where o.call_key = k.call_key)
                     and not exists (select 1 from svc.calls s where s.call_key = k.call_key) as is_only
@@ -42,16 +42,17 @@ export const claimCalls = (
           from claimed c
         on conflict (session_id, call_key) do update set call_id = excluded.call_id, is_own = excluded.is_own
          where (t.call_id, t.is_own) is distinct from (excluded.call_id, excluded.is_own)
-        returning t.call_key)
-      select encode(g.call_key, 'hex') as call_key, false as is_settled from gone g
-       union
-      select encode(w.call_key, 'hex'), c.is_only from written w join claimed c on c.call_key = w.call_key`);
-    const contested = changed.filter(({ is_settled }) => !is_settled);
-    const resettled = await settleOwners(
-      tx,
-      contested.map(({ call_key }) => call_key),
-      session_id,
-    );
+        returning t.call_key),
+      changed as materialized (
+        select g.call_key, false as is_settled from gone g
+         union
+        select w.call_key, c.is_only from written w join claimed c on c.call_key = w.call_key)
+      select encode(x.call_key, 'hex') as call_key from changed x where not x.is_settled
+       union all
+      (select null from changed x where x.is_settled limit 1)`);
+    // A row without a key stands for all that are settled.
+    const contested = changed.flatMap(({ call_key }) => call_key ?? []);
+    const resettled = await settleOwners(tx, contested, session_id);
     const [, , current] = await pipelined([
       contested.length < changed.length && !resettled.includes(session_id) ? countClaims(tx, session_id) : null,
       changed.length > 0 ? notifyDirty(tx) : null,

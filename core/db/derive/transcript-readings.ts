@@ -149,8 +149,17 @@ async function replaceCallNodes(
   { gone, nodes }: Pick<TranscriptCommit, 'gone' | 'nodes'>,
 ): Promise<void> {
   const parents = gone.length > 0 ? await removeNodes(tx, session_id, gone) : [];
-  for (const rows of nodes) await insertNodes(tx, rows);
+  let hasNodes = nodes.length > 0 && (await anyNode(tx, session_id));
+  for (const rows of nodes) {
+    await insertNodes(tx, rows, !hasNodes);
+    hasNodes = true;
+  }
   if (parents.length > 0) await mendHeads(tx, session_id, parents);
+}
+
+async function anyNode(tx: Sql, session_id: string): Promise<boolean> {
+  const found = await tx.rows(sql`select 1 from svc.nodes n where n.session_id = ${session_id}::uuid limit 1`);
+  return found.length > 0;
 }
 
 async function writeReading(tx: Sql, session_id: string, reading: TranscriptCommit['reading']): Promise<void> {

@@ -1,5 +1,5 @@
 /** Upserts of many rows, passed as JSON: statements whose texts are made once, from a table's columns. */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { PgType } from '../columns/column.ts';
 import { sparseRows, type Usual } from '../sparse-rows.ts';
 import type { Sql } from '../sql.ts';
@@ -11,6 +11,8 @@ type Upsert<Row, Key extends keyof Row, Later extends keyof Row> = {
   text<Other extends Partial<Row>>(row: Omit<Row, Later | keyof Other>, other?: Other): string;
   /** Inserts or updates rows; an identical row is not written. Resolves to the keys of those that were written. */
   write(tx: Sql, rows: Iterable<string>): Promise<Pick<Row, Key>[]>;
+  /** The same for a caller to whom the keys are no news: to return them takes a tenth of the time. */
+  writeOnly(tx: Sql, rows: Iterable<string>): Promise<void>;
 };
 
 type Options<Row> = {
@@ -41,20 +43,24 @@ export function upsertInto<Row extends object, Key extends keyof Row & string, L
   const update = sql.raw(others.map((name) => `${name} = excluded.${name}`).join(', '));
   const conflict = sql.raw(constraint ? `on constraint ${constraint}` : `(${list(key)})`);
   const changed = sql.raw(`(${list(compared, 't.')}) is distinct from (${list(compared, 'excluded.')})`);
+  const statement = (batch: string): SQL => sql`
+    ${insert}
+      from json_to_recordset(${batch}::json) ${row}
+    on conflict ${conflict} do update set ${update}
+     where ${changed}`;
+  const returning = sql.raw(`returning ${list(key, 't.')}`);
   return {
     text: (row, other) => text(row as Partial<Row>, other),
     write: async (tx, rows) => {
       const written: Pick<Row, Key>[] = [];
       for (const batch of jsonBatches(rows)) {
-        const returned = await tx.rows<Pick<Row, Key>>(sql`
-          ${insert}
-            from json_to_recordset(${batch}::json) ${row}
-          on conflict ${conflict} do update set ${update}
-           where ${changed}
-          returning ${sql.raw(list(key, 't.'))}`);
+        const returned = await tx.rows<Pick<Row, Key>>(sql`${statement(batch)} ${returning}`);
         for (const row of returned) written.push(row);
       }
       return written;
+    },
+    writeOnly: async (tx, rows) => {
+      for (const batch of jsonBatches(rows)) await tx.rows(statement(batch));
     },
   };
 }

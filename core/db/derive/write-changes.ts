@@ -17,17 +17,23 @@ import {
 } from './projection-rows.ts';
 import type { Revision } from './revisions.ts';
 
+type Written = {
+  /** The revision of each session that the changes lead to. */
+  revisions: ReadonlyMap<string, Revision>;
+  /** Sessions of which calls are folded again and some are left: their rollups stay as they are, which count all calls. */
+  unfinished?: ReadonlySet<string>;
+  /** No row of any of these sessions is stored. */
+  areNew?: boolean;
+};
+
 /**
  * Writes the changes of some sessions.
- * @param revisions the revision of each session that they lead to
- * @param unfinished sessions of which calls are folded again and some are left: their rollups stay as they are, which count all calls
  * @returns the sessions of which rows have changed
  */
 export async function writeChanges(
   tx: Sql,
   changes: readonly ProjectionRows[],
-  revisions: ReadonlyMap<string, Revision>,
-  unfinished: ReadonlySet<string> = new Set(),
+  { revisions, unfinished = new Set(), areNew = false }: Written,
 ): Promise<Set<string>> {
   const revised = (name: 'traces' | 'spans' | 'patches'): string[] =>
     changes.flatMap((one) => {
@@ -37,6 +43,16 @@ export async function writeChanges(
   const links = changes.flatMap((one) => one.links);
   const dropped = changes.flatMap((one) => one.dropped);
   const rollups = changes.flatMap(({ session_id, rollup }) => (unfinished.has(session_id) ? [] : rollup));
+  if (areNew) {
+    await pipelined([
+      upsertTraces.writeOnly(tx, revised('traces')),
+      upsertSpans.writeOnly(tx, revised('spans')),
+      patchSpans(tx, revised('patches')),
+      upsertLinks.writeOnly(tx, links),
+      upsertRollups.writeOnly(tx, rollups),
+    ]);
+    return new Set(changes.map(({ session_id }) => session_id));
+  }
   const written = await pipelined([
     upsertTraces.write(tx, revised('traces')),
     upsertSpans.write(tx, revised('spans')),

@@ -91,7 +91,8 @@ export function nodeRows(nodes: readonly PlacedNode[]): NodeRows {
   };
 }
 
-export async function insertNodes(tx: Sql, { rows, parents }: NodeRows): Promise<void> {
+/** @param areFirst no node of their sessions is stored: then only rows among these can be their parents, and are no heads already */
+export async function insertNodes(tx: Sql, { rows, parents }: NodeRows, areFirst = false): Promise<void> {
   const inserted = tx.rows(sql`
     insert into svc.nodes as n (${INSERTED.names}, partition_no, is_root, is_head)
     select ${INSERTED.values}, (select s.partition_no from svc.sessions s where s.session_id = r.session_id), r.parent_hash is null,
@@ -104,9 +105,11 @@ export async function insertNodes(tx: Sql, { rows, parents }: NodeRows): Promise
                 then (excluded.requested_at, excluded.call_id collate "C") < (n.requested_at, n.call_id collate "C")
                 when ${isTranscripts(sql`n`)} then n.role <> 'assistant' or excluded.slice_id is null
                 else n.role = 'assistant' and n.slice_id is not null end`);
-  const headsEnded = tx.rows(sql`
-    update svc.nodes n set is_head = false
-      from unnest(${parents.session_ids}::uuid[], ${parents.node_hashes}::bytea[]) as p (session_id, node_hash)
-     where n.session_id = p.session_id and n.node_hash = p.node_hash and n.is_head`);
+  const headsEnded = areFirst
+    ? null
+    : tx.rows(sql`
+        update svc.nodes n set is_head = false
+          from unnest(${parents.session_ids}::uuid[], ${parents.node_hashes}::bytea[]) as p (session_id, node_hash)
+         where n.session_id = p.session_id and n.node_hash = p.node_hash and n.is_head`);
   await pipelined([inserted, headsEnded]);
 }

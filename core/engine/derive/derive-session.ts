@@ -59,6 +59,7 @@ export async function deriveSession(
   const replaced = replace;
   const made = madeRows();
   let { commit: transcripts, retitled } = reading;
+  let isNew = stored.is_underived;
   const transcriptCalls = transcripts || stored.transcripts_follow ? await reading.turns() : [];
   let folded = 0;
   let loaded: Page = { turns: [], more: true, bytes: 0 };
@@ -93,10 +94,10 @@ export async function deriveSession(
     folded += batch.turns;
     const changes = summed(sum);
     if (replaced !== null && changes) made.add(changes);
-    const kept_checkpoints = retainedCheckpoints(state.turns);
+    const kept_checkpoints = retainedCheckpoints(state.turns, stored.has_wire ? 'wire' : 'transcripts');
     const replacing = replaced !== null && more;
     const commit: DeriveCommit = {
-      ...{ session_id, lease_token, mark, changes: changes && projectionRows(changes) },
+      ...{ session_id, lease_token, mark, is_new: isNew, changes: changes && projectionRows(changes) },
       states: stateRows(session_id, {
         ...{ state: state.turns > 0 ? state : null, folded_seq: up_to_seq, checkpoints, kept_checkpoints, replacing },
       }),
@@ -106,7 +107,7 @@ export async function deriveSession(
     const [end] = await precedence.committing(() => database.execute('commitDerive', { commits: [commit] }));
     if (!end?.committed) return { folded, end: 'lost' };
     if (!more) return { folded, end: end.again ? 'again' : 'done' };
-    [replace, transcripts, retitled] = [null, null, false];
+    [replace, transcripts, retitled, isNew] = [null, null, false, false];
   }
 }
 

@@ -125,9 +125,9 @@ function folded(
   const checkpoints: Checkpoint[] = [];
   const after = fold(state ?? emptyState(session_id), turns, { sum, checkpoints, priceOf, evidence: noEvidence });
   const changes = summed(sum);
-  const kept_checkpoints = retainedCheckpoints(after.turns);
+  const kept_checkpoints = retainedCheckpoints(after.turns, 'wire');
   return {
-    ...{ session_id, lease_token, mark, changes: changes && projectionRows(changes) },
+    ...{ session_id, lease_token, mark, is_new: state === null, changes: changes && projectionRows(changes) },
     states: stateRows(session_id, {
       ...{ state: after.turns > 0 ? after : null, folded_seq: up_to_seq, checkpoints, kept_checkpoints },
       replacing: false,

@@ -157,17 +157,24 @@ test('a result that a late call takes away from a tool leaves it open again', ()
 });
 
 test('checkpoints: dense near the end, few in all, and once gone they stay gone', () => {
-  assert.equal(retainedCheckpoints(7), []);
-  assert.equal(retainedCheckpoints(16), [8, 16]);
-  let before = new Set<number>();
-  for (let turns = 1; turns <= 3_000; turns++) {
-    const kept = retainedCheckpoints(turns);
-    assert.ok(
-      kept.every((n) => before.has(n) || n === turns),
-      `at ${turns}`,
-    );
-    assert.ok(kept.length <= 40);
-    before = new Set(kept);
+  assert.equal(retainedCheckpoints(7, 'wire'), []);
+  assert.equal(retainedCheckpoints(16, 'wire'), [8, 16]);
+  assert.equal(retainedCheckpoints(72, 'wire'), [16, 32, 48, 56, 64, 72]);
+  assert.equal(retainedCheckpoints(72, 'transcripts'), [32, 48, 64, 72]);
+  for (const [source, most] of [
+    ['wire', 40],
+    ['transcripts', 20],
+  ] as const) {
+    let before = new Set<number>();
+    for (let turns = 1; turns <= 3_000; turns++) {
+      const kept = retainedCheckpoints(turns, source);
+      assert.ok(
+        kept.every((n) => before.has(n) || n === turns),
+        `${source}, at ${turns}`,
+      );
+      assert.ok(kept.length <= most);
+      before = new Set(kept);
+    }
   }
 });
 

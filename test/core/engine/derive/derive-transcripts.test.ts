@@ -2,6 +2,7 @@
 import * as assert from 'uvu/assert';
 import { sessionId } from '../../../../core/call/identity.ts';
 import { builtIn } from '../../../../core/call/reader.ts';
+import { BATCH_ROWS } from '../../../../core/db/batches.ts';
 import type { Database } from '../../../../core/db/database.ts';
 import { deriveLeased, type LeasedDeps } from '../../../../core/engine/derive/derive-leased.ts';
 import { deriveSession } from '../../../../core/engine/derive/derive-session.ts';
@@ -59,6 +60,20 @@ databaseSuite('deriving transcripts', (test, database) => {
         ])
       )[0]?.n,
     );
+
+  test('one message is a head, in however many statements the first ones are written, and when more come', async () => {
+    const heads = async () => {
+      const rows = await database().sql('select depth from svc.nodes where is_head');
+      return rows.map(({ depth }) => depth);
+    };
+    const questions = BATCH_ROWS / 2 + 1; // a question and a response each
+    await uploaded(questions);
+    await derived();
+    assert.equal(await heads(), [2 * questions - 1]);
+    await uploaded(questions + 1);
+    await derived();
+    assert.equal(await heads(), [2 * questions + 1]);
+  });
 
   test('calls over the wire are looked for where there are some, also when they come later', async () => {
     await uploaded(3);
