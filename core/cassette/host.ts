@@ -45,7 +45,7 @@ export type HostParts = Omit<SlotParts, 'base' | 'names' | 'retryMs' | 'refreshM
 const GRACE_MS = 10_000;
 const RETRY_MS = { first: 1_000, most: 30_000 };
 const REFRESH_MS = 30_000;
-/** A service that has just started is asked before its cassettes are in: `svc serve & svc export`. Most are within 3 s. */
+/** A service that has just started gets requests before its cassettes are in: `svc serve & svc export`. Most are within 3 s. */
 const FIRST_TRY_MS = 10_000;
 
 export function openHost(parts: HostParts): CassetteHost {
@@ -122,8 +122,8 @@ export function openHost(parts: HostParts): CassetteHost {
     async answer(name, call) {
       const absent = slots.get(name)?.slot;
       if (absent?.running() === null) {
-        const patience = AbortSignal.any([call.request.signal, AbortSignal.timeout(FIRST_TRY_MS)]);
-        await Promise.race([absent.tried, aborted(patience)]).catch(() => {});
+        const deadline = AbortSignal.any([call.request.signal, AbortSignal.timeout(FIRST_TRY_MS)]);
+        await Promise.race([absent.tried, aborted(deadline)]).catch(() => {});
       }
       const { slot, running, shown } = runningSlot(name);
       const { manifest } = shown.document as NonNullable<Installed['document']>;

@@ -17,7 +17,7 @@ import {
 } from './projection-rows.ts';
 import type { Revision } from './revisions.ts';
 
-type Written = {
+type WriteOptions = {
   /** The revision of each session that the changes lead to. */
   revisions: ReadonlyMap<string, Revision>;
   /** Sessions of which calls are folded again and some are left: their rollups stay as they are, which count all calls. */
@@ -33,7 +33,7 @@ type Written = {
 export async function writeChanges(
   tx: Sql,
   changes: readonly ProjectionRows[],
-  { revisions, unfinished = new Set(), areNew = false }: Written,
+  { revisions, unfinished = new Set(), areNew = false }: WriteOptions,
 ): Promise<Set<string>> {
   const revised = (name: 'traces' | 'spans' | 'patches'): string[] =>
     changes.flatMap((one) => {

@@ -66,13 +66,13 @@ databaseSuite('deriving transcripts', (test, database) => {
       const rows = await database().sql('select depth from svc.nodes where is_head');
       return rows.map(({ depth }) => depth);
     };
-    const questions = BATCH_ROWS / 2 + 1; // a question and a response each
-    await uploaded(questions);
+    const pairs = BATCH_ROWS / 2 + 1; // of a user's message and the response
+    await uploaded(pairs);
     await derived();
-    assert.equal(await heads(), [2 * questions - 1]);
-    await uploaded(questions + 1);
+    assert.equal(await heads(), [2 * pairs - 1]);
+    await uploaded(pairs + 1);
     await derived();
-    assert.equal(await heads(), [2 * questions + 1]);
+    assert.equal(await heads(), [2 * pairs + 1]);
   });
 
   test('calls over the wire are looked for where there are some, also when they come later', async () => {
