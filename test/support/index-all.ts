@@ -5,5 +5,5 @@ import { openIndexing } from '../../core/engine/find/index-texts.ts';
 export async function indexAll({ execute }: Pick<Database, 'execute'>): Promise<void> {
   const indexBehind = openIndexing({ execute, committing: (work) => work(), rest: async () => {} });
   const { signal } = new AbortController();
-  while ((await indexBehind(signal)) > 0);
+  while (await indexBehind(signal));
 }

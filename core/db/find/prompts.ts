@@ -7,37 +7,42 @@ import type { Sql } from '../sql.ts';
 import { useIndexes } from '../use-indexes.ts';
 import { type FindFilter, inWindow, joined, matching, terms } from './find-candidates.ts';
 
-/** A piece of a prompt where a session has it first. `piece_id`: the text's SHA-256, hex. */
-export type FoundPrompt = {
+/** Where a session has a piece first. `at`: when the span began. */
+export type PromptUse = {
+  session_id: string;
   piece_id: string;
-  text: string;
-  terms: readonly number[];
   trace_id: string;
   span_id: string;
   raw_turn_id: number;
   block: number;
   start: number;
+  at: string;
 };
 
-/** Within the caller's transaction. */
-export async function writePrompts(tx: Sql, session_id: string, prompts: readonly FoundPrompt[]): Promise<void> {
-  if (prompts.length === 0) return;
-  const rows = [...prompts].sort((a, b) => (a.piece_id < b.piece_id ? -1 : 1)); // one order, so that two writers cannot deadlock
-  const ids = hexArray(rows.map(({ piece_id }) => piece_id));
+/** `piece_id`: the text's SHA-256, hex. */
+export type FoundPiece = { piece_id: string; text: string; terms: readonly number[] };
+
+/** Pieces of prompts, each once, and their uses. */
+export type FoundPrompts = { pieces: readonly FoundPiece[]; uses: readonly PromptUse[] };
+
+/** Within the caller's transaction. Pieces without a use are not written. */
+export async function writePrompts(tx: Sql, { pieces, uses }: FoundPrompts): Promise<void> {
+  const used = new Set(uses.map(({ piece_id }) => piece_id));
+  const rows = pieces.filter(({ piece_id }) => used.has(piece_id));
+  if (rows.length === 0) return;
+  rows.sort((a, b) => (a.piece_id < b.piece_id ? -1 : 1)); // one order, so that two writers cannot deadlock
   await tx.rows(sql`
     insert into svc.found_prompts (piece_id, text, terms)
     select k.piece_id, k.text, k.terms::smallint[]
-      from unnest(${ids}::bytea[], ${pgArray(rows.map(({ text }) => text))}::text[],
+      from unnest(${hexArray(rows.map(({ piece_id }) => piece_id))}::bytea[], ${pgArray(rows.map(({ text }) => text))}::text[],
                   ${pgArray(rows.map((row) => `{${row.terms.join(',')}}`))}::text[]) as k (piece_id, text, terms)
     on conflict (piece_id) do nothing`);
+  const column = (of: (use: PromptUse) => string | number) => pgArray(uses.map(of));
   await tx.rows(sql`
     insert into svc.found_prompt_uses (session_id, piece_id, trace_id, span_id, raw_turn_id, block, start, at)
-    select p.session_id, k.piece_id, p.trace_id, p.span_id, k.raw_turn_id, k.block, k.start, p.started_at
-      from unnest(${ids}::bytea[], ${pgArray(rows.map(({ trace_id }) => trace_id))}::uuid[],
-                  ${pgArray(rows.map(({ span_id }) => span_id))}::uuid[], ${pgArray(rows.map(({ raw_turn_id }) => raw_turn_id))}::bigint[],
-                  ${pgArray(rows.map(({ block }) => block))}::integer[], ${pgArray(rows.map(({ start }) => start))}::integer[])
-             as k (piece_id, trace_id, span_id, raw_turn_id, block, start)
-      join svc.all_spans p on p.trace_id = k.trace_id and p.span_id = k.span_id and p.session_id = ${session_id}::uuid
+    select * from unnest(${column((u) => u.session_id)}::uuid[], ${hexArray(uses.map(({ piece_id }) => piece_id))}::bytea[],
+                         ${column((u) => u.trace_id)}::uuid[], ${column((u) => u.span_id)}::uuid[], ${column((u) => u.raw_turn_id)}::bigint[],
+                         ${column((u) => u.block)}::integer[], ${column((u) => u.start)}::integer[], ${column((u) => u.at)}::timestamptz[])
     on conflict (session_id, piece_id) do nothing`);
 }
 

@@ -4,7 +4,7 @@ import type { PromptCall, PromptPlace } from '../../db/read/prompt-calls.ts';
 import { literalPattern, matchAt } from '../../find/matches.ts';
 import type { SessionMatch } from '../../model/find.ts';
 import { openYielder } from '../yielder.ts';
-import { openPromptTexts } from './prompt-texts.ts';
+import { nothingSeen, promptTexts } from './prompt-texts.ts';
 
 type Search = { session_id: string; thread: string | null; text: string };
 
@@ -16,16 +16,21 @@ export async function* findInPrompts(
   { session_id, thread, text }: Search,
 ): AsyncGenerator<SessionMatch[], void> {
   const pattern = literalPattern(text);
-  const promptTexts = openPromptTexts(execute);
+  const seen = nothingSeen();
   const yieldThread = openYielder();
   for (let after: PromptPlace | null = null, more = true; more; ) {
     const page: PromptCall[] = await execute('promptCalls', { session_id, after, limit: PAGE });
-    for (const call of page) {
-      const { span, raw_turn_id } = call;
-      if (!span || (thread !== null && call.thread_id !== thread)) continue;
+    // A call that is not derived yet has no span.
+    const calls = page.filter(({ span, thread_id }) => span && (thread === null || thread_id === thread));
+    const texts = await promptTexts(
+      execute,
+      calls.map((call) => ({ call, seen })),
+    );
+    for (const [i, { span, raw_turn_id }] of calls.entries()) {
+      if (!span) continue;
       const { trace_id, span_id } = span;
       const where = { side: 'prompt', place: 'prompt', trace_id, span_id, raw_turn_id } as const;
-      yield (await promptTexts(call)).flatMap(({ block, offset, text: within }) =>
+      yield (texts[i] ?? []).flatMap(({ block, offset, text: within }) =>
         [...within.matchAll(pattern)].map(({ 0: { length }, index }) => ({
           ...{ ...where, block },
           ...matchAt(within, index, length, offset),

@@ -1,29 +1,18 @@
-/** Fills the index of texts behind derivation: session by session, those that were active last first. */
-import { createHash } from 'node:crypto';
+/** Fills the index of texts behind derivation: small sessions together, those that were active last first. */
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../db/database.ts';
-import {
-  type FoundText,
-  type IndexedKey,
-  LAST_ID,
-  NOTHING,
-  type SessionBehind,
-  type SpanToIndex,
-} from '../../db/find/index-spans.ts';
-import type { FoundPrompt } from '../../db/find/prompts.ts';
-import type { PromptCall } from '../../db/read/prompt-calls.ts';
-import { promptPieces } from '../../find/prompt-pieces.ts';
-import { spanTexts } from '../../find/span-texts.ts';
-import { INDEXED_CHARACTERS, piecesOf, termsOf, timeTerms } from '../../find/terms.ts';
-import type { ContentBlock } from '../../model/content-block.ts';
-import type { FindPlace } from '../../model/find.ts';
-import { parseJson } from '../../parse-json.ts';
-import { openYielder } from '../yielder.ts';
-import { openPromptTexts } from './prompt-texts.ts';
+import { type IndexedKey, LAST_ID, NOTHING, type SessionBehind, type SpanToIndex } from '../../db/find/index-spans.ts';
+import { foundPrompts } from './found-prompts.ts';
+import { foundTexts } from './found-texts.ts';
+import { nothingSeen, type SeenInPrompts } from './prompt-texts.ts';
 
-const AT_ONCE = { sessions: 1_000, spans: 200 };
-/** After so long a pass ends before its next session, and the order begins anew. To look for sessions takes longer, the more there are. */
+const BEHIND = 1_000;
+/** Spans that are read, and written with their texts, at a time: of many small sessions, or of a part of one. */
+const AT_ONCE = { sessions: 100, spans: 200 };
+/** After so long a pass ends, and the order begins anew. To look for sessions takes longer, the more there are. */
 const PASS_MS = 5_000;
+/** Of so many sessions it is remembered which prompts were read. */
+const REMEMBERED = 32;
 
 type Indexing = {
   execute: Database['execute'];
@@ -33,129 +22,66 @@ type Indexing = {
   rest(workedMs: number): Promise<void>;
 };
 
-/** Of so many sessions it is remembered which prompts were read. */
-const REMEMBERED = 32;
+/** @returns the function that indexes what is behind now, and returns whether anything was */
+export function openIndexing({ execute, committing, rest }: Indexing): (signal: AbortSignal) => Promise<boolean> {
+  const remembered = new LRUCache<string, SeenInPrompts>({ max: REMEMBERED });
 
-/** @returns the function that indexes what is behind now, and returns how many spans it read; 0: nothing was behind */
-export function openIndexing(indexing: Indexing): (signal: AbortSignal) => Promise<number> {
-  const { execute } = indexing;
-  const readers = new LRUCache<string, PromptTexts>({ max: REMEMBERED });
+  /** Removes what a session no longer has. */
+  const pruned = async (session: SessionBehind): Promise<SessionBehind> => {
+    const { session_id, after, again, outdated } = session;
+    if (!outdated) return session;
+    const lacking = await committing(() => execute('pruneIndexed', { session_id, all: !again }));
+    return { ...session, after: lacking ? NOTHING : after, outdated: false };
+  };
+
+  /** Indexes the first spans of these sessions. @returns the sessions of which there are more */
+  const indexTogether = async (behind: readonly SessionBehind[]): Promise<SessionBehind[]> => {
+    const sessions: SessionBehind[] = [];
+    for (const session of behind) sessions.push(await pruned(session));
+    const { spans, more } = await execute('spansToIndex', { sessions, limit: AT_ONCE.spans });
+    const last = more ? spans.at(-1) : undefined;
+    const reached = last ? sessions.findIndex(({ session_id }) => session_id === last.session_id) : sessions.length;
+    const read = sessions.slice(0, reached + 1);
+    const seen = new Map(read.map(({ session_id }) => [session_id, remembered.get(session_id) ?? nothingSeen()]));
+    for (const { session_id } of read) remembered.delete(session_id); // until what was read is written
+    const texts = await foundTexts(spans);
+    const prompts = await foundPrompts(execute, spans, seen);
+    const again = new Set(read.flatMap((session) => (session.again ? session.session_id : [])));
+    const replaced = spans.filter(({ session_id }) => again.has(session_id)).map(spanKey);
+    const done = read.map(({ session_id, rev }) => ({
+      session_id,
+      done: session_id === last?.session_id ? keyOf(last) : { rev, trace_id: LAST_ID, span_id: LAST_ID },
+    }));
+    const written = await committing(() => execute('writeIndexed', { sessions: done, replaced, texts, prompts }));
+    for (const id of written) remembered.set(id, seen.get(id) ?? nothingSeen());
+    const [part, ...unread] = sessions.slice(reached);
+    return last && part && written.includes(part.session_id) ? [{ ...part, after: keyOf(last) }, ...unread] : unread;
+  };
+
   return async (signal) => {
-    const sessions: SessionBehind[] = await execute('sessionsToIndex', { limit: AT_ONCE.sessions });
-    const began = performance.now();
-    let spans = 0;
-    for (const session of sessions) {
-      if (signal.aborted || (spans > 0 && performance.now() - began > PASS_MS)) break;
-      const { session_id, done, removed } = session;
-      const known = done === null || removed ? undefined : readers.get(session_id);
-      readers.delete(session_id); // until what it has read is written
-      const reader = known ?? openPromptTexts(execute);
-      spans += Math.max(1, await indexSession({ ...indexing, signal }, session, reader));
-      if (!signal.aborted) readers.set(session_id, reader);
+    const behind = await execute('sessionsToIndex', { limit: BEHIND });
+    for (const { session_id, again, outdated } of behind) if (!again || outdated) remembered.delete(session_id);
+    const passBegan = performance.now();
+    for (let sessions = behind; sessions.length > 0 && !signal.aborted; ) {
+      const began = performance.now();
+      if (began - passBegan > PASS_MS) break;
+      const together = firstOf(sessions);
+      sessions = [...(await indexTogether(together)), ...sessions.slice(together.length)];
+      await rest(performance.now() - began);
     }
-    return spans;
+    return behind.length > 0;
   };
 }
 
-async function indexSession(
-  { execute, signal, committing, rest }: Indexing & { signal: AbortSignal },
-  { session_id, rev, done, removed }: SessionBehind,
-  promptTexts: PromptTexts,
-): Promise<number> {
-  const prune = () => execute('pruneIndexed', { session_id, all: done === null });
-  const lacking = done === null || removed ? await committing(prune) : false;
-  const yieldThread = openYielder();
-  let count = 0;
-  for (let after = lacking || done === null ? NOTHING : done; !signal.aborted; ) {
-    const began = performance.now();
-    const { spans, more } = await execute('spansToIndex', { session_id, after, rev, limit: AT_ONCE.spans });
-    const texts: FoundText[] = [];
-    const prompts = new Map<string, FoundPrompt>();
-    const calls = await callsOf(execute, spans);
-    for (const span of spans) {
-      texts.push(...foundTexts(span));
-      const call = ownCall(span, calls);
-      for (const prompt of call ? await foundPrompts(call, span, promptTexts) : [])
-        if (!prompts.has(prompt.piece_id)) prompts.set(prompt.piece_id, prompt);
-      await yieldThread();
-    }
-    const last = more ? spans.at(-1) : undefined;
-    const key: IndexedKey = last ?? { rev, trace_id: LAST_ID, span_id: LAST_ID };
-    const to = { rev: key.rev, trace_id: key.trace_id, span_id: key.span_id };
-    const indexed = { session_id, spans, texts, prompts: [...prompts.values()], done: to, again: done !== null };
-    const written = await committing(() => execute('writeIndexed', indexed));
-    if (!written) break;
-    count += spans.length;
-    await rest(performance.now() - began);
-    if (!last) break;
-    after = to;
-  }
-  return count;
-}
-
-type PromptTexts = ReturnType<typeof openPromptTexts>;
-
-/** The calls of which spans show the answers, by `raw_turn_id`. A transcript has none. */
-async function callsOf(
-  execute: Database['execute'],
-  spans: readonly SpanToIndex[],
-): Promise<ReadonlyMap<number, PromptCall>> {
-  const raw_turn_ids = [...new Set(spans.flatMap((span) => (isCall(span) ? (span.raw_turn_id ?? []) : [])))];
-  const calls = raw_turn_ids.length > 0 ? await execute('promptCallsOf', { raw_turn_ids }) : [];
-  return new Map(calls.map((call) => [call.raw_turn_id, call]));
-}
-
-const isCall = ({ kind, inherited }: SpanToIndex): boolean => kind === 'llm' && !inherited;
-
-const ownCall = (span: SpanToIndex, calls: ReadonlyMap<number, PromptCall>): PromptCall | undefined =>
-  isCall(span) && span.raw_turn_id !== null ? calls.get(span.raw_turn_id) : undefined;
-
-/** The pieces of what the call has first. */
-async function foundPrompts(
-  call: PromptCall,
-  { trace_id, span_id }: SpanToIndex,
-  promptTexts: PromptTexts,
-): Promise<FoundPrompt[]> {
-  return (await promptTexts(call)).flatMap(({ block, offset, text }) =>
-    promptPieces(text).flatMap((piece) => {
-      const terms = termsOf(piece.text);
-      if (terms.length === 0) return [];
-      const piece_id = createHash('sha256').update(piece.text).digest('hex');
-      const place = { trace_id, span_id, raw_turn_id: call.raw_turn_id, block, start: offset + piece.start };
-      return { piece_id, text: piece.text, terms, ...place };
-    }),
-  );
-}
-
-/** A call that counts in another session is found there. */
-export function foundTexts({
-  trace_id,
-  span_id,
-  kind,
-  inherited,
-  at,
-  input,
-  output,
-  error_message,
-}: SpanToIndex): FoundText[] {
-  if (inherited) return [];
-  const texts = spanTexts({
-    kind,
-    input: parseJson(input) as ContentBlock[],
-    output: parseJson(output) as ContentBlock[],
-    error_message,
+/** As many as can be read together, but at least one. */
+function firstOf(sessions: readonly SessionBehind[]): readonly SessionBehind[] {
+  let spans = 0;
+  const end = sessions.findIndex((session, i) => {
+    spans += session.spans;
+    return i > 0 && (i >= AT_ONCE.sessions || spans > AT_ONCE.spans);
   });
-  const byPlace = new Map<FindPlace, string>();
-  for (const { place, text } of texts) {
-    const before = byPlace.get(place);
-    if (before === undefined) byPlace.set(place, text.slice(0, INDEXED_CHARACTERS));
-    else if (before.length < INDEXED_CHARACTERS) byPlace.set(place, `${before}\n${text.slice(0, INDEXED_CHARACTERS)}`);
-  }
-  return [...byPlace].flatMap(([place, text]) =>
-    piecesOf(text).flatMap((piece, index) => {
-      const terms = termsOf(piece);
-      if (terms.length === 0) return [];
-      return { trace_id, span_id, place, piece: index, terms: [...new Set([...terms, ...timeTerms(at)])] };
-    }),
-  );
+  return end < 0 ? sessions : sessions.slice(0, end);
 }
+
+const keyOf = ({ rev, trace_id, span_id }: IndexedKey): IndexedKey => ({ rev, trace_id, span_id });
+const spanKey = ({ session_id, span_id }: SpanToIndex) => ({ session_id, span_id });

@@ -40,8 +40,7 @@ export function runIndexing({ database, precedence, pause, signal, log }: Deps):
   const indexBehind = openIndexing({ execute, committing, rest });
   const pass = async (more: boolean): Promise<boolean> => {
     if (!more && (await execute('sessionsToIndex', { limit: 1 })).length === 0) return false; // and needs no lease
-    const spans = await exclusively(execute, 'find', signal, indexBehind);
-    return spans !== null && spans > 0;
+    return (await exclusively(execute, 'find', signal, indexBehind)) ?? false;
   };
   const run = async () => {
     let waitMs = LOOK.firstMs;

@@ -14,6 +14,8 @@ import { whenUnused } from '../when-unused.ts';
 type Execute = Database['execute'];
 
 const CACHE_BYTES = 64 * 1024 * 1024;
+/** What is prepared beyond that would take the place of what is needed sooner. */
+const PREPARED_BYTES = CACHE_BYTES / 2;
 /** What is read of a piece: mostly one block, of which the texts stay in the bytes. (Measured: 2.7 kB of heap for a short message.) */
 const READ_BYTES = 2_700;
 /** A reader who goes on to the next call within this time finds its pieces; a pass over all sessions leaves them behind for nobody. */
@@ -22,7 +24,7 @@ const PAGES = 4_096;
 const QUERY = { ids: 512, bytes: 4 * 1024 * 1024 };
 
 export type StoredPieces = {
-  /** Reads what these turns need beyond what is cached, in few queries. */
+  /** Reads what these turns need beyond what is cached, in few queries, as far as there is room for it. */
   prepare(turns: readonly TurnParts[]): Promise<void>;
   /** The pieces of a request's body without its content coding, in order; null: some of it is missing, or cannot be decoded. */
   requestOf(turn: TurnParts): Promise<{ pieces: Piece[]; headers: HeaderList } | null>;
@@ -52,9 +54,10 @@ function openStoredPieces(execute: Execute): StoredPieces {
     listed.clear();
   });
 
-  /** Stored slices by their ids. What does not fit into the cache is returned all the same. */
-  const read = async (ids: readonly string[]): Promise<Map<string, Piece>> => {
+  /** Stored slices by their ids, up to about so many bytes. What does not fit into the cache is returned all the same. */
+  const read = async (ids: readonly string[], mostBytes = Number.POSITIVE_INFINITY): Promise<Map<string, Piece>> => {
     used();
+    let bytes = 0;
     const found = new Map<string, Piece>();
     const missing: string[] = [];
     for (const id of new Set(ids)) {
@@ -62,13 +65,14 @@ function openStoredPieces(execute: Execute): StoredPieces {
       if (piece) found.set(id, piece);
       else missing.push(id);
     }
-    for (let from = 0; from < missing.length; ) {
+    for (let from = 0; from < missing.length && bytes < mostBytes; ) {
       const wanted = missing.slice(from, from + QUERY.ids);
       const { covered, slices } = await execute('slicesUpTo', { ids: wanted, max_bytes: QUERY.bytes });
       for (const slice of slices) {
         const piece = openPiece(slice.slice_id, unpackSlice(slice));
         found.set(slice.slice_id, piece);
         cache.set(slice.slice_id, piece);
+        bytes += piece.bytes.byteLength;
       }
       from += covered;
     }
@@ -134,7 +138,7 @@ function openStoredPieces(execute: Execute): StoredPieces {
     async prepare(turns) {
       const ids = await Promise.all(turns.map((turn) => idsOf(turn).catch(noneMissing)));
       const templates = turns.flatMap(({ request_header_template: id }) => id ?? []);
-      await read([...ids.flat(), ...templates]);
+      await read([...ids.flat(), ...templates], PREPARED_BYTES);
     },
     async requestOf(turn) {
       try {

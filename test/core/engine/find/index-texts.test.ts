@@ -1,4 +1,5 @@
 /** Is the index what the sessions have now, however often the work was broken off, and whatever was derived again or removed meanwhile? */
+import postgres from 'postgres';
 import * as assert from 'uvu/assert';
 import { openIndexing } from '../../../../core/engine/find/index-texts.ts';
 import { removeBatch } from '../../../../core/engine/retention/remove-batch.ts';
@@ -7,6 +8,8 @@ import { databaseSuite } from '../../../support/databases.ts';
 import { deriveAll } from '../../../support/derive-all.ts';
 import { indexAll } from '../../../support/index-all.ts';
 import { journalCall, storeCalls } from '../../../support/stored-calls.ts';
+
+class RolledBack extends Error {}
 
 databaseSuite('the index of texts', (test, database) => {
   const store = async (session: string, ...calls: Call[]): Promise<string> => {
@@ -60,21 +63,103 @@ databaseSuite('the index of texts', (test, database) => {
     assert.equal(await coverage(), { spans: 12, spans_indexed: 12 });
   });
 
-  test('only what changed is read again', async () => {
-    await store('s', ...conversation('one', 'two'));
-    await indexAll(database());
-    await store('s', ...conversation('one', 'two', 'three').slice(2));
-    const read: number[] = [];
+  /** Indexes what is behind, and shows each operation with its result to `seen`. @returns how often each was executed */
+  const indexShowing = async (
+    seen: (name: string, result: unknown) => Promise<void> = async () => {},
+    spansAtOnce = 200,
+  ): Promise<Record<string, number>> => {
+    const counts: Record<string, number> = {};
     const indexBehind = openIndexing({
-      execute: (async (name: string, args: never) => {
-        const result = await database().execute(name as never, args);
-        if (name === 'spansToIndex') read.push((result as { spans: unknown[] }).spans.length);
+      execute: (async (name: string, args: object) => {
+        counts[name] = (counts[name] ?? 0) + 1;
+        const limited = name === 'spansToIndex' ? { ...args, limit: spansAtOnce } : args;
+        const result = await database().execute(name as never, limited as never);
+        await seen(name, result);
         return result;
       }) as never,
       committing: (work) => work(),
       rest: async () => {},
     });
     await indexBehind(new AbortController().signal);
+    return counts;
+  };
+  const small = (n: number) =>
+    journalCall(`small-${n}`, { at: 100 + n, says: [user(`prompt of ${n}`)], answers: answer('so') });
+
+  test('small sessions are indexed together, whatever is read at once', async () => {
+    await storeCalls(database(), [
+      ...Array.from({ length: 30 }, (_, n) => small(n)),
+      ...conversation('one', 'two', 'three').map((call) => journalCall('larger', call)),
+      ...Array.from({ length: 9 }, (_, n) => small(30 + n)),
+    ]);
+    await deriveAll(database());
+    const { writeIndexed, pruneIndexed } = await indexShowing();
+    assert.is(writeIndexed, 1);
+    assert.is(pruneIndexed, undefined, 'nothing of them was in the index');
+    const together = await rows();
+    assert.is(together.length, 39 + 3);
+    for (const spansAtOnce of [1, 4, 7]) {
+      await database().sql('truncate svc.found_texts, svc.found_sessions');
+      assert.ok(Number((await indexShowing(undefined, spansAtOnce)).writeIndexed) > 84 / 7 - 1);
+      assert.equal(await rows(), together, `${spansAtOnce} at once`);
+      const { spans, spans_indexed } = await coverage();
+      assert.is(spans_indexed, spans);
+    }
+  });
+
+  test('a session that is removed while it is read does not come into the index, and the others do', async () => {
+    const [removed = ''] = await storeCalls(database(), [small(0), small(1), small(2)]);
+    await deriveAll(database());
+    await indexShowing(async (name) => {
+      if (name === 'spansToIndex')
+        await database().sql(`delete from svc.session_rollups where session_id = '${removed}'`);
+    });
+    const indexed = await database().sql(
+      'select session_id from svc.found_texts union select session_id from svc.found_sessions',
+    );
+    assert.is(indexed.length, 2);
+    assert.not.ok(indexed.some(({ session_id }) => session_id === removed));
+  });
+
+  test('a session whose removal is under way keeps nobody waiting, and is indexed if it stays', async () => {
+    const { dsn } = database();
+    if (dsn === undefined) return; // the embedded database has one connection
+    const [locked = ''] = await storeCalls(database(), [small(0), small(1)]);
+    await deriveAll(database());
+    const other = postgres(dsn, { max: 1 });
+    const rolledBack = await other
+      .begin(async (tx) => {
+        await tx`delete from svc.session_rollups where session_id = ${locked}`;
+        await indexShowing();
+        assert.is((await rows()).length, 1);
+        throw new RolledBack();
+      })
+      .catch((error) => error);
+    await other.end();
+    assert.instance(rolledBack, RolledBack, String(rolledBack));
+    await indexAll(database());
+    assert.is((await rows()).length, 2);
+  });
+
+  test('what was indexed by other rules is indexed again', async () => {
+    await store('s', ...conversation('one', 'two'));
+    await indexAll(database());
+    const before = await rows();
+    await database().sql("update svc.found_texts set terms = '{1}'");
+    await database().sql('update svc.found_sessions set version = 0');
+    assert.equal(await coverage(), { spans: 4, spans_indexed: 0 });
+    await indexAll(database());
+    assert.equal(await rows(), before);
+  });
+
+  test('only what changed is read again', async () => {
+    await store('s', ...conversation('one', 'two'));
+    await indexAll(database());
+    await store('s', ...conversation('one', 'two', 'three').slice(2));
+    const read: number[] = [];
+    await indexShowing(async (name, result) => {
+      if (name === 'spansToIndex') read.push((result as { spans: unknown[] }).spans.length);
+    });
     assert.equal(read, [2]);
     assert.is((await rows()).length, 3);
   });
