@@ -141,6 +141,39 @@ databaseSuite('the index of texts', (test, database) => {
     assert.is((await rows()).length, 2);
   });
 
+  /** A call with a system prompt. */
+  const prompted = (n: number, system: string) => {
+    const call = small(n);
+    const request = Buffer.from(JSON.stringify({ system, ...JSON.parse(call.request.toString()) }));
+    return { ...call, request, closed: call.closed && { ...call.closed, request_bytes: request.byteLength } };
+  };
+  const uses = () =>
+    database().sql(`
+      select s.harness_session_id as session, u.block, u.start, p.text
+        from svc.found_prompt_uses u join svc.found_prompts p using (piece_id) join svc.sessions s using (session_id)
+       order by 1, 2, 3`);
+
+  test('a system prompt that sessions share is stored once, and found in each; one whose bytes are missing spoils no other', async () => {
+    await storeCalls(database(), [
+      ...[0, 1, 2].map((n) => prompted(n, 'You are a zebra.')),
+      prompted(3, 'You are a horse.'),
+      prompted(4, 'You are a donkey.'),
+    ]);
+    await deriveAll(database());
+    const [lost] = await database().sql(`
+      select encode(substring(t.request_pages from 1 for 32), 'hex') as slice_id
+        from svc.raw_turns t join svc.sessions s using (session_id) where s.harness_session_id = 'small-3'`);
+    await database().sql(`delete from svc.slices where slice_id = decode('${lost?.slice_id}', 'hex')`);
+    await indexAll(database());
+    const zebra = { block: 0, start: 0, text: 'You are a zebra.' };
+    assert.equal(await uses(), [
+      ...[0, 1, 2].map((n) => ({ session: `small-${n}`, ...zebra })),
+      { session: 'small-4', ...zebra, text: 'You are a donkey.' },
+    ]);
+    assert.is((await database().sql('select 1 from svc.found_prompts')).length, 2);
+    assert.is((await rows()).length, 5, 'what was said is found all the same');
+  });
+
   test('what was indexed by other rules is indexed again', async () => {
     await store('s', ...conversation('one', 'two'));
     await indexAll(database());
