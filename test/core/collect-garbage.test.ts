@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { getHeapStatistics } from 'node:v8';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { collect, collectAfterLarge } from '../../core/collect-garbage.ts';
+import { collect, collectAfterLarge, collectAvailable } from '../../core/collect-garbage.ts';
 import '../support/with-gc.ts';
 
 const MB = 1_048_576;
@@ -18,6 +19,17 @@ test('all memory is looked at, or what is young', () => {
   const after = process.memoryUsage().heapUsed;
   assert.ok(before - afterMinor < 5 * MB, `${before} ${afterMinor}`);
   assert.ok(afterMinor - after > 5 * MB, `${afterMinor} ${after}`);
+});
+
+test('pages of which little is left are given back too', () => {
+  const all = Array.from({ length: 1_000_000 }, (_, n) => ({ n, list: [n] }));
+  collect(); // they are no longer young
+  const kept = all.filter(({ n }) => n % 4 === 0);
+  all.length = 0;
+  collectAvailable();
+  const { total_heap_size, used_heap_size } = getHeapStatistics();
+  assert.ok(total_heap_size < 2.5 * used_heap_size, `${total_heap_size / MB} MB for ${used_heap_size / MB}`);
+  assert.is(kept.length, 250_000);
 });
 
 test('what large values leave behind does not pile up, and small ones are not counted', async () => {
