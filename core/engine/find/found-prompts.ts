@@ -5,6 +5,7 @@ import type { SpanToIndex } from '../../db/find/index-spans.ts';
 import type { FoundPiece, FoundPrompts, PromptUse } from '../../db/find/prompts.ts';
 import { type PromptPiece, promptPieces } from '../../find/prompt-pieces.ts';
 import { termsOf } from '../../find/terms.ts';
+import { openYielder } from '../yielder.ts';
 import { nothingSeen, promptTexts, type SeenInPrompts } from './prompt-texts.ts';
 
 /** The pieces of what the calls have first of which the spans show the answers. A transcript has no such call. */
@@ -27,15 +28,18 @@ export async function foundPrompts(
   const pieces = new Map<string, FoundPiece>();
   const cut = openCutter();
   const uses: PromptUse[] = [];
+  const yieldThread = openYielder();
   for (const [i, { span, call }] of calls.entries()) {
     const { session_id, trace_id, span_id, at } = span;
-    for (const { block, offset, text } of texts[i] ?? [])
+    for (const { block, offset, text } of texts[i] ?? []) {
       for (const { start, ...piece } of cut(text)) {
         const { piece_id } = piece;
         pieces.set(piece_id, piece);
         const { raw_turn_id } = call;
         uses.push({ session_id, piece_id, trace_id, span_id, raw_turn_id, block, start: offset + start, at });
       }
+      await yieldThread();
+    }
   }
   return { pieces: [...pieces.values()], uses };
 }
