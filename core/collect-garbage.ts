@@ -21,17 +21,20 @@ export function collectAvailable(): void {
   else globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
-/** V8 11 gives back at most 16 MB of half-empty pages at each collection. */
-const WORTH_ANOTHER = 4_194_304;
-const MOST_COLLECTIONS = 8;
-
+/**
+ * V8 11 gives back at most 16 MB of half-empty pages at each collection, and only those that were so at the collection before: the first one
+ * after much was let go of gives back hardly anything.
+ */
 function collectAgain(): void {
   for (let n = 0; n < MOST_COLLECTIONS; n += 1) {
     const before = getHeapStatistics().total_heap_size;
     globalThis.gc?.();
-    if (before - getHeapStatistics().total_heap_size < WORTH_ANOTHER) return;
+    if (n > 0 && before - getHeapStatistics().total_heap_size < WORTH_ANOTHER) return;
   }
 }
+
+const WORTH_ANOTHER = 4_194_304;
+const MOST_COLLECTIONS = 8;
 
 type Options = {
   /** A smaller value is not counted, so that ordinary work never waits for a forced collection. */

@@ -49,12 +49,13 @@ test('where little has come since the last collection there is no other, but aft
   try {
     stop = collectWhenIdle(LOOK);
     await eventually('the collection', async () => collections > 0, 10_000);
+    const once = collections; // of one occasion, by the version of V8
     await pause(500);
-    assert.is(collections, 1);
+    assert.is(collections, once);
     leaveGarbage();
-    await eventually('another collection', async () => collections > 1, 10_000);
+    await eventually('another collection', async () => collections > once, 10_000);
     await pause(500);
-    assert.is(collections, 2);
+    assert.is(collections, 2 * once);
   } finally {
     globalThis.gc = gc;
   }
