@@ -121,23 +121,27 @@ export type FoundText = {
 };
 
 type Indexed = {
-  /** `done`: up to where each is in the index with these texts. */
-  sessions: readonly { session_id: string; done: IndexedKey }[];
+  /** `rev`: at which each was read. `done`: up to where it is in the index with these texts. */
+  sessions: readonly { session_id: string; rev: number; done: IndexedKey }[];
   /** Those that were read of which the index may have had something before: it is replaced. */
   replaced: readonly Pick<SpanToIndex, 'session_id' | 'span_id'>[];
   texts: readonly FoundText[];
   prompts: FoundPrompts;
 };
 
-/** @returns the sessions of which it was written. The others are being removed */
+/** @returns the sessions of which it was written. Of the others rows were removed since they were read, or are being removed */
 export const writeIndexed = (db: Sql, { sessions, replaced, texts, prompts }: Indexed): Promise<string[]> =>
   db.transaction(async (tx) => {
     await useIndexes(tx);
     // Who removes sessions locks several, in an order of their own: whoever waited for one might wait for ever.
     const present = await tx.rows<{ session_id: string }>(sql`
-      select session_id from svc.session_rollups
-       where session_id = any(${pgArray(sessions.map(({ session_id }) => session_id))}::uuid[])
-         for key share skip locked`);
+      select r.session_id
+        from unnest(${pgArray(sessions.map(({ session_id }) => session_id))}::uuid[], ${pgArray(sessions.map(({ rev }) => rev))}::bigint[])
+               as k (session_id, rev)
+        join svc.session_rollups r on r.session_id = k.session_id
+        left join svc.session_revisions v on v.session_id = k.session_id
+       where coalesce(v.floor, 1) <= k.rev
+         for key share of r skip locked`);
     const ids = new Set(present.map(({ session_id }) => session_id));
     const isPresent = ({ session_id }: { session_id: string }) => ids.has(session_id);
     await removeTexts(tx, replaced.filter(isPresent));

@@ -50,6 +50,7 @@ export function openIndexing({ execute, committing, rest }: Indexing): (signal: 
     const replaced = spans.filter(({ session_id }) => again.has(session_id)).map(spanKey);
     const done = read.map(({ session_id, rev }) => ({
       session_id,
+      rev,
       done: session_id === last?.session_id ? keyOf(last) : { rev, trace_id: LAST_ID, span_id: LAST_ID },
     }));
     const written = await committing(() => execute('writeIndexed', { sessions: done, replaced, texts, prompts }));

@@ -121,6 +121,24 @@ databaseSuite('the index of texts', (test, database) => {
     assert.not.ok(indexed.some(({ session_id }) => session_id === removed));
   });
 
+  test('a session that loses rows while it is read is read once more', async () => {
+    const [changed = ''] = await storeCalls(database(), [small(0), small(1)]);
+    await deriveAll(database());
+    const indexed = async () =>
+      (await database().sql('select session_id from svc.found_sessions')).map(({ session_id }) => session_id);
+    await indexShowing(async (name) => {
+      if (name === 'spansToIndex')
+        await database().sql(`
+          update svc.session_revisions set rev = rev + 1, floor = rev + 1 where session_id = '${changed}'`);
+    });
+    assert.is((await indexed()).length, 1);
+    assert.not.ok((await indexed()).includes(changed));
+    assert.is((await rows()).length, 1);
+    await indexAll(database());
+    assert.ok((await indexed()).includes(changed));
+    assert.is((await rows()).length, 2);
+  });
+
   test('a session whose removal is under way keeps nobody waiting, and is indexed if it stays', async () => {
     const { dsn } = database();
     if (dsn === undefined) return; // the embedded database has one connection
