@@ -158,7 +158,7 @@ function inProcesses(name: string, open: () => Promise<{ dsn: string; drop(): Pr
     const response = await fetch(`${api}/v1/cassettes/skills/generate`, { method: 'POST', body });
     assert.is(response.status, 201, await response.clone().text());
     assert.ok(((await response.json()) as Json).claims.length > 0);
-    assert.is(llm.asked[0]?.authorization, 'Bearer key-of-the-model');
+    assert.is(llm.requests[0]?.authorization, 'Bearer key-of-the-model');
   });
 
   if (name === 'server') standingAlone(test);

@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert';
 import { emptyServerDatabase } from '../support/databases.ts';
 import { derivedRows } from '../support/derived-rows.ts';
 import { folderWithDatabase } from '../support/folder-with-database.ts';
+import { contentOf, readSessions, type SessionWithCaptures, spansOf, tracesOf } from '../support/read-sessions.ts';
 import {
   type Answered,
   type Capture,
@@ -16,7 +17,6 @@ import {
   startCaptureProvider,
 } from '../support/replay-captures.ts';
 import { emptyFolder, eventually, read, removeFolder, type Service, startService } from '../support/serve.ts';
-import { contentOf, spansOf, type ToldSession, toldSessions, tracesOf } from '../support/told-sessions.ts';
 import type { ScriptedUpstream } from '../support/upstream.ts';
 
 const CLAUDE_AGENT = 'a9b2a396fff8564e8';
@@ -136,7 +136,7 @@ type Context = {
   provider: ScriptedUpstream;
   service: Service;
   answers: Answered[];
-  told: Map<string, ToldSession>;
+  told: Map<string, SessionWithCaptures>;
   drop(): Promise<unknown>;
 };
 
@@ -159,7 +159,7 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
     context.folder = await (context.dsn === '' ? folderWithDatabase() : emptyFolder());
     context.service = await startService(context.folder, settings(context));
     context.answers = await replayInTurn(context.service.proxy, captures);
-    context.told = await toldSessions(context.service.api, captures, TURNS);
+    context.told = await readSessions(context.service.api, captures, TURNS);
   });
   test.after(async ({ provider, service, folder, drop }) => {
     await service?.stop();
@@ -177,9 +177,9 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
 
   test('each provider gets what its client sent: target, headers in their order and case, body', ({ provider }) => {
     const { host } = new URL(provider.url);
-    assert.is(provider.asked.length, captures.length);
+    assert.is(provider.requests.length, captures.length);
     for (const [n, sent] of captures.entries()) {
-      const asked = provider.asked[n];
+      const asked = provider.requests[n];
       assert.equal([asked?.method, asked?.url], [sent.method, sent.url], sent.name);
       assert.equal(endToEnd(pairs(asked?.rawHeaders ?? [])), endToEnd(sentHeaders(sent, host)), sent.name);
       assert.ok(asked?.body.equals(sent.body), sent.name);
@@ -327,7 +327,7 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
     const { path, ...gemini } = capture(context, 'gemini-000');
     const answer = await sendCapture(context.service.proxy, { ...gemini, path: path.replace('/models/', '/agents/') });
     assert.is(answer.status, 500, 'nobody has recorded an answer');
-    assert.ok(context.provider.asked.at(-1)?.body.equals(gemini.body));
+    assert.ok(context.provider.requests.at(-1)?.body.equals(gemini.body));
     const ledger = await eventually('its outcome', async () => {
       const { by_provider } = await read<Coverage>(`${context.service.api}/v1/coverage`);
       return by_provider.gemini?.outcomes.unsupported_format === 1 && by_provider.gemini;
@@ -363,7 +363,7 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
     const service = await startService(folder, settings({ dsn: other.dsn, provider }));
     try {
       await replayInterleaved(service.proxy, captures);
-      const again = await toldSessions(service.api, captures, TURNS);
+      const again = await readSessions(service.api, captures, TURNS);
       assert.equal([...again.values()].map(contentOf), [...told.values()].map(contentOf));
     } finally {
       await service.stop();
@@ -389,7 +389,7 @@ const settings = ({ dsn, provider }: { dsn: string; provider: ScriptedUpstream }
   ...(dsn === '' ? {} : { SVC_STORAGE_POSTGRES_DSN: dsn }),
 });
 
-function toldOf(told: Map<string, ToldSession>, first: string): ToldSession {
+function toldOf(told: Map<string, SessionWithCaptures>, first: string): SessionWithCaptures {
   const found = told.get(first);
   assert.ok(found, `${first} began a session`);
   return found;

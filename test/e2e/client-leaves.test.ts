@@ -148,7 +148,7 @@ onEachDatabase(
           if (heard.length >= HEARD.length) break;
         }
         assert.is(heard, HEARD);
-        assert.is(await upstream.asked.at(-1)?.over, true, 'the upstream is told that nobody listens');
+        assert.is(await upstream.requests.at(-1)?.over, true, 'the upstream is told that nobody listens');
 
         const session = await recorded(service, question, 1);
         const [call] = callsOf(session);
@@ -201,17 +201,17 @@ onEachDatabase(
     test('one that leaves before the first byte has asked all the same', async ({ service }) => {
       silent = true;
       const question = 'Are you thinking?';
-      const before = upstream.asked.length;
+      const before = upstream.requests.length;
       const leaving = new AbortController();
       const client = new Anthropic({ baseURL: `${service.proxy}/anthropic`, apiKey: 'k', maxRetries: 0 });
       const asked = client.messages
         .create({ model: 'm', max_tokens: 9, messages: asks(question) }, { signal: leaving.signal })
         .catch((error: Error) => error.constructor.name);
-      await eventually('the question', async () => upstream.asked.length > before);
-      await upstream.asked.at(-1)?.whole;
+      await eventually('the question', async () => upstream.requests.length > before);
+      await upstream.requests.at(-1)?.whole;
       leaving.abort();
       assert.is(await asked, 'APIUserAbortError');
-      assert.is(await upstream.asked.at(-1)?.over, true);
+      assert.is(await upstream.requests.at(-1)?.over, true);
       const [call] = callsOf(await recorded(service, question, 1));
       assert.equal([call?.status, call?.error_type, call?.output], ['error', 'client_closed', []]);
     });

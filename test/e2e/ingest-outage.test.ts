@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { emptyServerDatabase } from '../support/databases.ts';
-import { acceptance, plainTurn, postTurn, rawTurnsOf, toldSession, writesOf } from '../support/post-turns.ts';
+import { acceptance, derivedSession, plainTurn, postTurn, rawTurnsOf, writesOf } from '../support/post-turns.ts';
 import { emptyFolder, eventually, removeFolder, type Service, startService } from '../support/serve.ts';
 import { type Relay, startRelay } from '../support/tcp-relay.ts';
 import { sessionsOf } from '../support/whole-service.ts';
@@ -61,7 +61,7 @@ test('503 with Retry-After while connections are refused, then the same request 
     (await rawTurnsOf(service, session_id)).map(({ request_id }) => request_id),
     ['meanwhile'],
   );
-  await toldSession(service, session_id, 1);
+  await derivedSession(service, session_id, 1);
 });
 
 test('connections that break under way lose no turn that was accepted, and double none', async ({ service, relay }) => {

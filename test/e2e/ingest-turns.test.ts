@@ -8,10 +8,10 @@ import { derivedRows } from '../support/derived-rows.ts';
 import { fixtureFolder } from '../support/fixtures.ts';
 import { bodyOf } from '../support/ingested-turns.ts';
 import { type OfficialClient, officialClients } from '../support/official-clients.ts';
-import { acceptedTurn, toldSession } from '../support/post-turns.ts';
+import { acceptedTurn, derivedSession } from '../support/post-turns.ts';
 import type { Json } from '../support/read-api.ts';
+import { contentOf, type SessionWithCaptures, spansOf } from '../support/read-sessions.ts';
 import { eventually, read, type Service } from '../support/serve.ts';
-import { contentOf, spansOf, type ToldSession } from '../support/told-sessions.ts';
 import { onEachDatabase, type Session, type Stand } from '../support/whole-service.ts';
 
 /** A call as it passed between a client and its provider. */
@@ -47,7 +47,7 @@ async function posted(
   { provider, subject }: { provider: string; subject: string },
   calls: readonly Passed[],
   answerOf: (call: Passed, n: number) => object,
-): Promise<ToldSession> {
+): Promise<SessionWithCaptures> {
   const sessions = new Set<string>();
   for (const [n, call] of calls.entries()) {
     const { url: path, contentType: content_type } = call;
@@ -57,7 +57,7 @@ async function posted(
   }
   const [session_id = ''] = sessions;
   assert.is(sessions.size, 1, 'the calls of a conversation are one session');
-  return toldSession(service, session_id, calls.length);
+  return derivedSession(service, session_id, calls.length);
 }
 
 const raw = ({ answer }: Passed) => ({ raw_response: answer.toString('base64') });
@@ -67,7 +67,7 @@ const gzipped = ({ answer }: Passed) => ({
 });
 
 /** The answers of a told session as a sender says them that has read them itself. */
-const reducedOf = (told: ToldSession) => (_: Passed, n: number) => {
+const reducedOf = (told: SessionWithCaptures) => (_: Passed, n: number) => {
   const { model, output, stop_reason, external_id, usage } = spansOf(told, 'llm')[n] ?? missing(`call ${n}`);
   return {
     response: {
@@ -90,7 +90,7 @@ const missing = (what: string): never => {
 };
 
 /** All that is told but for who sent it. */
-const content = (told: ToldSession) => {
+const content = (told: SessionWithCaptures) => {
   const said = contentOf(told) as Json;
   delete said.session.auth_subject;
   return said;
@@ -141,7 +141,7 @@ const rows: Row[] = corpus
   : [];
 
 onEachDatabase('turns that a gateway sends', (test) => {
-  const told: Record<string, ToldSession> = {};
+  const told: Record<string, SessionWithCaptures> = {};
   let stats: Json;
   let stored: Promise<Record<string, Node[]>> | null = null;
 
@@ -149,7 +149,7 @@ onEachDatabase('turns that a gateway sends', (test) => {
     for (const [name, { calls }] of Object.entries(buckets)) {
       let session_id = '';
       for (const call of calls) ({ session_id } = await acceptedTurn(service, JSON.stringify(call)));
-      told[name] = await toldSession(service, session_id, calls.length);
+      told[name] = await derivedSession(service, session_id, calls.length);
     }
     stats = await read<Json>(`${service.api}/v1/stats`);
   });
@@ -180,7 +180,7 @@ onEachDatabase('turns that a gateway sends', (test) => {
 
       await client.open(`${service.proxy}${client.prefix}`, { key: 'key', stream: true }).ask(question);
       const passed = await passedBy(service, question, streams.length);
-      const { agent_name, harness_version, ...session } = passed.session as ToldSession['session'] & Json;
+      const { agent_name, harness_version, ...session } = passed.session as SessionWithCaptures['session'] & Json;
       assert.ok(agent_name && harness_version, 'who calls is told by headers, which this gateway does not send');
       assert.equal(content({ ...passed, session }), content(stream));
     });
@@ -195,7 +195,7 @@ onEachDatabase('turns that a gateway sends', (test) => {
           const turn = JSON.stringify({ provider, request, response, ...ids, session });
           ({ session_id } = await acceptedTurn(service, turn));
         }
-        const found = await toldSession(service, session_id, rows.length);
+        const found = await derivedSession(service, session_id, rows.length);
         return { ...found, session: { ...found.session, harness_session_id: '', display_title: '', auth_subject: '' } };
       };
       const inOrder = await send('in order', rows);
@@ -217,7 +217,7 @@ onEachDatabase('turns that a gateway sends', (test) => {
     stored ??= stand.service.stop().then(async () => {
       const lines = await derivedRows({ dsn: stand.dsn, folder: join(stand.folder, '.svc') });
       const all = lines.filter((line) => line.startsWith('nodes ')).map((line) => JSON.parse(line.slice(6)) as Node);
-      const own = ({ session }: ToldSession) => all.filter(({ session_id }) => session_id === session.id);
+      const own = ({ session }: SessionWithCaptures) => all.filter(({ session_id }) => session_id === session.id);
       const inOrder = (some: Node[]) => some.sort((a, b) => a.depth - b.depth);
       return Object.fromEntries(Object.entries(told).map(([name, session]) => [name, inOrder(own(session))]));
     });
@@ -318,12 +318,12 @@ onEachDatabase('turns that a gateway sends', (test) => {
 });
 
 /** The session of a conversation that passed the proxy. */
-async function passedBy(service: Service, question: string, calls: number): Promise<ToldSession> {
+async function passedBy(service: Service, question: string, calls: number): Promise<SessionWithCaptures> {
   const id = await eventually('the session', async () => {
     const { items } = await read<{ items: (Session & { auth_subject?: string })[] }>(
       `${service.api}/v1/sessions?limit=200`,
     );
     return items.find(({ auth_subject, rollup }) => auth_subject === undefined && rollup.preview === question)?.id;
   });
-  return toldSession(service, id, calls);
+  return derivedSession(service, id, calls);
 }

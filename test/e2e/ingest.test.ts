@@ -11,17 +11,17 @@ import {
   type Accepted,
   acceptance,
   acceptedTurn,
+  derivedSession,
   plainTurn,
   postTurn,
   type RawTurn,
   rawTurnsOf,
   requestOf,
-  toldSession,
   writesOf,
 } from '../support/post-turns.ts';
 import type { Json } from '../support/read-api.ts';
+import { spansOf } from '../support/read-sessions.ts';
 import { eventually, read, type Service } from '../support/serve.ts';
-import { spansOf } from '../support/told-sessions.ts';
 import { onEachDatabase, sessionsOf } from '../support/whole-service.ts';
 
 const LIMIT = 15_379_114;
@@ -52,7 +52,7 @@ onEachDatabase('the ingest API', (test) => {
       [turn?.requested_at, turn?.last_byte_at],
       ['2026-11-21T09:00:00.000000Z', '2026-11-21T09:00:02.000000Z'],
     );
-    const { traces } = await toldSession(service, session_id, 1);
+    const { traces } = await derivedSession(service, session_id, 1);
     assert.equal(
       traces.map(({ trace }) => [trace.user_prompt, trace.response_preview, trace.status]),
       [['Question one', 'Answer to Question one', 'ok']],
@@ -69,7 +69,7 @@ onEachDatabase('the ingest API', (test) => {
 
   test('a session with a main wire call is a wire projection', async ({ service }) => {
     const { session_id } = await acceptedTurn(service, plainTurn('projection'));
-    const { traces } = await toldSession(service, session_id, 1);
+    const { traces } = await derivedSession(service, session_id, 1);
     assert.equal(
       traces.map(({ trace }) => trace.source),
       ['wire'],
@@ -179,7 +179,7 @@ onEachDatabase('the ingest API', (test) => {
       assert.is(raw.raw_turn_id, raw_turn_id);
       assert.is(requestOf(raw).toString(), request);
       assert.is.not(raw.outcome, 'captured');
-      const told = await toldSession(service, raw.session_id, 1);
+      const told = await derivedSession(service, raw.session_id, 1);
       assert.equal(
         spansOf(told, 'llm').map((span) => span.status),
         [shown],
@@ -218,7 +218,7 @@ onEachDatabase('the ingest API', (test) => {
         { a: '\ufffd\ufffd', b: [1.5] },
         'what the database has no character for is replaced there',
       );
-      await toldSession(service, session_id, 1);
+      await derivedSession(service, session_id, 1);
     });
     await Promise.all(cases);
     const bytes = gzipSync('{"id":"chatcmpl-1","choices":[{"message":{"role":"assistant","content":"Hi"}}]}');
@@ -240,7 +240,7 @@ onEachDatabase('the ingest API', (test) => {
         session: { harness_id: odd, harness_session_id: odd, cwd: odd, harness_metadata: { [odd]: odd } },
       };
       const { session_id } = await acceptedTurn(service, JSON.stringify(turn));
-      assert.is(spansOf(await toldSession(service, session_id, 1), 'llm')[0]?.status, 'ok');
+      assert.is(spansOf(await derivedSession(service, session_id, 1), 'llm')[0]?.status, 'ok');
     });
     await Promise.all(cases);
     await sessionsOf(service);
@@ -309,7 +309,7 @@ onEachDatabase('the ingest API', (test) => {
     }
     const all = await Promise.all(sent.map((id) => acceptedTurn(service, plainTurn(id))));
     assert.is(new Set(all.map(({ raw_turn_id }) => raw_turn_id)).size, sent.length);
-    await toldSession(service, answered[0]?.session_id ?? '', 1);
+    await derivedSession(service, answered[0]?.session_id ?? '', 1);
   });
 
   test('request body size: about 14.67 MiB pass; above it 413 before parsing, counted and logged', async ({

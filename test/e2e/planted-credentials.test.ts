@@ -269,13 +269,13 @@ async function plantAndLook(dsn: string): Promise<void> {
       );
     const answered = meant('answer', 'answer-trailer');
     for (const [n, bytes] of passed.entries()) assert.equal(leaksIn(bytes), answered, paths[n]);
-    for (const { url, rawHeaders, rawTrailers } of upstream.asked)
+    for (const { url, rawHeaders, rawTrailers } of upstream.requests)
       assert.equal(
         leaksIn(Buffer.from(JSON.stringify([url, rawHeaders, rawTrailers]))),
         meant('request', 'query', 'fragment', 'trailer'),
         `what the provider got at ${url.slice(0, 20)}`,
       );
-    assert.is(upstream.asked.length, paths.length);
+    assert.is(upstream.requests.length, paths.length);
     assert.is(refusals.toString().match(/HTTP\/1\.1 (502|403|400|431) /g)?.length, 6, refusals.toString());
 
     for (const [where, bytes] of Object.entries({

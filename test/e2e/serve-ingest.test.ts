@@ -9,12 +9,13 @@ import { freePort } from '../support/free-port.ts';
 import {
   acceptance,
   acceptedTurn,
+  derivedSession,
   plainTurn,
   postTurn,
   rawTurnsOf,
-  toldSession,
   writesOf,
 } from '../support/post-turns.ts';
+import { spansOf } from '../support/read-sessions.ts';
 import {
   emptyFolder,
   eventually,
@@ -24,7 +25,6 @@ import {
   startIngest,
   startService,
 } from '../support/serve.ts';
-import { spansOf } from '../support/told-sessions.ts';
 
 /** Why nobody answers at an address; '' when somebody does. */
 const refusalOf = (address: string): Promise<string> =>
@@ -76,7 +76,7 @@ beside.after(async ({ undo }) => {
 
 beside('the ingest API alone, as a sidecar: what one takes in the other derives', async ({ whole, alone }) => {
   const { session_id } = await acceptedTurn(alone, plainTurn('sidecar'));
-  const told = await toldSession(whole, session_id, 1);
+  const told = await derivedSession(whole, session_id, 1);
   assert.is(told.traces[0]?.trace.response_preview, 'Answer to Question sidecar');
 });
 
@@ -85,7 +85,7 @@ beside('a conversation goes on in its session, whoever takes in its calls', asyn
   const two = await acceptedTurn(whole, goesOn('goes on 2', 'Hello', 'Answer 1', 'And?'));
   const three = await acceptedTurn(alone, goesOn('goes on 3', 'Hello', 'Answer 1', 'And?', 'Answer 3', 'More'));
   assert.equal([two.session_id, three.session_id], [one.session_id, one.session_id]);
-  const told = await toldSession(whole, one.session_id, 3);
+  const told = await derivedSession(whole, one.session_id, 3);
   assert.equal(
     spansOf(told, 'llm').map(({ output }) => output[0]?.text),
     ['Answer 1', 'Answer 3', 'Answer 5'],
@@ -185,7 +185,7 @@ embedded('alone it takes turns in, holds its folder, and a later svc serve deriv
 
     const whole = await startService(folder);
     try {
-      const told = await toldSession(whole, session_id, 1);
+      const told = await derivedSession(whole, session_id, 1);
       assert.is(told.traces[0]?.trace.user_prompt, 'Question alone');
 
       const third = await failure(startIngest(folder));

@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { SERVICE_FLAGS } from '../../core/service-flags.ts';
 import { emptyServerDatabase } from '../support/databases.ts';
-import { acceptedTurn, plainTurn, postTurn, toldSession } from '../support/post-turns.ts';
+import { acceptedTurn, derivedSession, plainTurn, postTurn } from '../support/post-turns.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../support/scripted-provider.ts';
 import {
   emptyFolder,
@@ -84,7 +84,7 @@ test('together they are a service: what passes and what is sent is derived, and 
   assert.is(response.status, 200);
   const { session_id } = await acceptedTurn(ingest, plainTurn('through ingest'));
   for (const api of apis) {
-    const derived = await toldSession(api, session_id, 1);
+    const derived = await derivedSession(api, session_id, 1);
     assert.is(derived.traces[0]?.trace.response_preview, 'Answer to Question through ingest');
     await eventually('the call', async () => {
       const { items } = await read<{ items: { harness_session_id: string; rollup: { turn_count: number } }[] }>(
@@ -183,7 +183,7 @@ test('started without the database they live and wait, and serve when it comes',
   const [api, ingest] = started;
   assert.ok(api && ingest);
   const { session_id } = await acceptedTurn(ingest, plainTurn('in time'));
-  await toldSession(api, session_id, 1);
+  await derivedSession(api, session_id, 1);
   assert.equal(await Promise.all(started.map((one) => one.stop())), [0, 0, 0]);
 });
 

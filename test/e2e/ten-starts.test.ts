@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { openPool } from '../../core/db/client/server.ts';
 import { readMigrations } from '../../core/db/migrations.ts';
 import { emptyServerDatabase } from '../support/databases.ts';
-import { acceptedTurn, plainTurn, toldSession } from '../support/post-turns.ts';
+import { acceptedTurn, derivedSession, plainTurn } from '../support/post-turns.ts';
 import {
   emptyFolder,
   eventually,
@@ -61,7 +61,7 @@ test('one migrates, ten serve', async () => {
     const [, , , api, , ingest] = services as RoleService[];
     assert.ok(api && ingest);
     const { session_id } = await acceptedTurn(ingest, plainTurn('after ten starts'));
-    await toldSession(api, session_id, 1);
+    await derivedSession(api, session_id, 1);
   } finally {
     await Promise.all(started.map((service) => service.stop()));
     await pool.close();

@@ -24,7 +24,7 @@ const upstream = await startUpstream((asked) => async (_asked, answering, incomi
   }
   const format = formats.find(({ path }) => path.test(asked.url));
   const body: unknown = JSON.parse(received);
-  const { question = '' } = format?.asked(body) ?? {};
+  const { question = '' } = format?.parseRequest(body) ?? {};
   const { document } = format?.answer(body, { says: echoOf(question), callsTool: false }, idOf(received)) ?? {};
   answering.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
 });

@@ -20,7 +20,7 @@ const provider = createSecureServer({ key, cert }, async (incoming, outgoing) =>
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk as Buffer);
   const received = Buffer.concat(chunks).toString();
-  const { question, stream: streamed } = anthropic.asked(JSON.parse(received));
+  const { question, stream: streamed } = anthropic.parseRequest(JSON.parse(received));
   const { stream } = anthropic.answer(
     JSON.parse(received),
     { says: echoOf(question), callsTool: false },

@@ -7,7 +7,7 @@ import type { Span } from '../../core/model/span.ts';
 import { hardToFind, SOUGHT, SOUGHT_IN_PROMPTS, SYSTEM, TOOL } from '../support/find-conversations.ts';
 import { type ForcedHit, foundByForce, foundInPromptsByForce } from '../support/found-by-force.ts';
 import { eventually, read, type Service } from '../support/serve.ts';
-import { answeredBy, asked, said } from '../support/transcript-records.ts';
+import { answeredBy, textBlock, userRecord } from '../support/transcript-records.ts';
 import { uploadBody } from '../support/transcript-uploads.ts';
 import { inBrowser } from '../support/web.ts';
 
@@ -113,8 +113,8 @@ inBrowser(
       service,
     }) => {
       const exchange = (n: number, edge = (m: number) => (m < 0 ? '' : `grows-${m}`)) => [
-        asked([edge(2 * n - 1), edge(2 * n)], 2 * n, `Where is the harbour, ${n}?`),
-        answeredBy([edge(2 * n), edge(2 * n + 1)], 2 * n + 1, `msg_grows_${n}`, [said('At the sea.')]),
+        userRecord([edge(2 * n - 1), edge(2 * n)], 2 * n, `Where is the harbour, ${n}?`),
+        answeredBy([edge(2 * n), edge(2 * n + 1)], 2 * n + 1, `msg_grows_${n}`, [textBlock('At the sea.')]),
       ];
       const records = Array.from({ length: 40 }, (_, n) => exchange(n)).flat();
       const id = await uploaded(service, 'grows-1', records);

@@ -5,7 +5,7 @@ import type { Session } from '../../core/model/session.ts';
 import { longestTask, noteLongTasks } from '../support/long-tasks.ts';
 import { eventually, read, type Service } from '../support/serve.ts';
 import { lettersOf, walkTalk } from '../support/talk-walk.ts';
-import { answeredBy, asked, resulted, said, uses } from '../support/transcript-records.ts';
+import { answeredBy, resulted, textBlock, userRecord, uses } from '../support/transcript-records.ts';
 import { uploadBody } from '../support/transcript-uploads.ts';
 import { inBrowser, type WebStand } from '../support/web.ts';
 
@@ -51,19 +51,19 @@ inBrowser(
       open,
     }) => {
       const id = await uploaded(service, [
-        asked(['', 'r0'], 0, MARKUP.join('\n\n')),
+        userRecord(['', 'r0'], 0, MARKUP.join('\n\n')),
         answeredBy(['r0', 'r1'], 1, 'msg_1', [
-          said(MARKUP.join('\n\n')),
+          textBlock(MARKUP.join('\n\n')),
           uses('t1', 'Bash', { command: MARKUP.join('\n') }),
           uses('t2', '<b onclick=hacked()>', { nested: NESTED, list: MARKUP }),
           uses('t3', 'Print', {}),
         ]),
-        asked(['r1', 'r2'], 2, [
+        userRecord(['r1', 'r2'], 2, [
           resulted('t1', MARKUP.join('\n')),
           resulted('t2', `${'x'.repeat(5_000_000)} the end`),
           resulted('t3', PRINTED),
         ]),
-        answeredBy(['r2', 'r3'], 3, 'msg_2', [said(`${'*'.repeat(20_000)}a${'['.repeat(20_000)}`)]),
+        answeredBy(['r2', 'r3'], 3, 'msg_2', [textBlock(`${'*'.repeat(20_000)}a${'['.repeat(20_000)}`)]),
       ]);
       const page = await open(`/sessions/${id}`);
       await page.waitForSelector('[data-row=step]');
@@ -94,8 +94,8 @@ inBrowser(
       const id = await uploaded(
         service,
         [
-          asked(['', 'r0'], 0, `<b>bold</b>\u202E ${'long '.repeat(200_000)}`),
-          answeredBy(['r0', 'r1'], 1, 'msg_1', [said('Yes.')]),
+          userRecord(['', 'r0'], 0, `<b>bold</b>\u202E ${'long '.repeat(200_000)}`),
+          answeredBy(['r0', 'r1'], 1, 'msg_1', [textBlock('Yes.')]),
         ],
         '9d0f8f2e-1f4a-4a35-9d3e-0f6a0c1b2d3e',
       );

@@ -140,8 +140,8 @@ test('planted secrets reach the provider, and nothing that is written', async ()
   const answer = await answerTo(stand.port, request('POST', target, headers));
   await stand.outcomes(1);
   assert.ok(answer.includes(`s=${secret}`));
-  assert.is(stand.upstream.asked[0]?.headers['x-api-key'], secret);
-  assert.ok(stand.upstream.asked[0]?.url.includes(`key=${secret}`));
+  assert.is(stand.upstream.requests[0]?.headers['x-api-key'], secret);
+  assert.ok(stand.upstream.requests[0]?.url.includes(`key=${secret}`));
   assert.is(JSON.stringify(stand.kept).includes(secret), false, JSON.stringify(stand.kept));
 });
 
@@ -264,7 +264,7 @@ test('a request that is refused at the door is not forwarded and has no outcome'
   assert.match(readAnswer(await answerTo(stand.port, upgrade)).status, /^HTTP\/1\.1 403 /);
   await answerTo(stand.port, request('GET', '/x').replace('Host: h', 'Host: other'));
   assert.equal(await stand.outcomes(1), ['anthropic not_a_turn']);
-  assert.is(stand.upstream.asked.length, 1);
+  assert.is(stand.upstream.requests.length, 1);
 });
 
 test('a bug of ours costs one call and not the process', async () => {
@@ -289,7 +289,7 @@ test('bare paths go to the configured upstream, prefixes to their own', async ()
     proxy: { provider: 'ollama', upstream: `${other.upstream.url}/base` },
   });
   assert.is(readAnswer(await answerTo(stand.port, request('GET', '/api/tags?x'))).body.toString(), 'other');
-  assert.is(other.upstream.asked[0]?.url, '/base/api/tags?x');
+  assert.is(other.upstream.requests[0]?.url, '/base/api/tags?x');
   assert.is(stand.counted[0], 'ollama not_a_turn');
   await until(() => stand.counted.length === 1);
 });

@@ -54,7 +54,7 @@ test('a client that leaves in the middle of an answer aborts the upstream', asyn
   const client = await rawClient(stand.port, ask());
   await client.sees('data: 1');
   client.socket.destroy();
-  assert.is(await stand.upstream.asked[0]?.over, true);
+  assert.is(await stand.upstream.requests[0]?.over, true);
   assert.equal(await stand.outcomes(1), ['anthropic partial']);
   assert.is(stand.kept[0]?.closed?.ending, 'client_closed');
   assert.is(stand.kept[0]?.closed?.cut, 'none');
@@ -63,13 +63,13 @@ test('a client that leaves in the middle of an answer aborts the upstream', asyn
 test('a client that leaves before the answer, or in the middle of its upload', async () => {
   const stand = await openStand([() => {}]);
   const waiting = await rawClient(stand.port, ask());
-  await until(() => stand.upstream.asked.length === 1);
+  await until(() => stand.upstream.requests.length === 1);
   waiting.socket.destroy();
-  assert.is(await stand.upstream.asked[0]?.over, true);
+  assert.is(await stand.upstream.requests[0]?.over, true);
   const uploading = await rawClient(stand.port, ask().replace('Length: 2', 'Length: 2000'));
-  await until(() => stand.upstream.asked.length === 2);
+  await until(() => stand.upstream.requests.length === 2);
   uploading.socket.destroy();
-  assert.is(await stand.upstream.asked[1]?.over, true);
+  assert.is(await stand.upstream.requests[1]?.over, true);
   assert.equal(await stand.outcomes(2), ['anthropic partial', 'anthropic partial']);
   assert.is(stand.kept[0]?.closed?.ending, 'client_closed');
   assert.is(stand.kept[0]?.closed?.cut, 'none');
@@ -80,9 +80,9 @@ test('a client that leaves before the answer, or in the middle of its upload', a
 test('a client that leaves in the middle of an upload that is not captured', async () => {
   const stand = await openStand([() => {}]);
   const client = await rawClient(stand.port, ask('/v1/files').replace('Length: 2', 'Length: 2000'));
-  await until(() => stand.upstream.asked.length === 1);
+  await until(() => stand.upstream.requests.length === 1);
   client.socket.destroy();
-  assert.is(await stand.upstream.asked[0]?.over, true);
+  assert.is(await stand.upstream.requests[0]?.over, true);
   assert.equal(stand.counted, ['anthropic not_a_turn']);
 });
 

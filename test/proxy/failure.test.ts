@@ -97,7 +97,7 @@ test('one that cannot prove who it is, and one that does not speak TLS', async (
       assert.match(unsecured.message, /does not speak TLS \(E[A-Z_]+\)$/, client);
       for (const { message: _, ...told } of [untrusted, unsecured]) assert.equal(told, expected, client);
     }
-    assert.is(plain.upstream.asked.length, 0);
+    assert.is(plain.upstream.requests.length, 0);
   } finally {
     server.close();
   }

@@ -26,7 +26,7 @@ for (const [came, went] of [
   test(`target ${came}`, async () => {
     const stand = await openStand([{}]);
     await answerTo(stand.port, `GET ${came} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
-    assert.is(stand.upstream.asked[0]?.url, went);
+    assert.is(stand.upstream.requests[0]?.url, went);
     assert.is((await stand.outcomes(1)).length, 1);
   });
 }
@@ -37,7 +37,7 @@ test('a base path of the upstream stands before the target, also before one with
     await answerTo(stand.port, `GET ${path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`);
   }
   assert.equal(
-    stand.upstream.asked.map(({ url }) => url),
+    stand.upstream.requests.map(({ url }) => url),
     ['/gateway/v1/messages?x', '/gateway//host/x'],
   );
 });
@@ -67,7 +67,7 @@ test('request headers keep order, case, repetition and bytes; what is for one ho
     'X-SVC-Capture: off',
   ];
   await answerTo(stand.port, `POST /v1/messages HTTP/1.1\r\n${sent.join('\r\n')}\r\n\r\n{}`);
-  const raw = stand.upstream.asked[0]?.rawHeaders ?? [];
+  const raw = stand.upstream.requests[0]?.rawHeaders ?? [];
   const lines = raw.flatMap((name, i) => (i % 2 ? [] : [`${name}: ${raw[i + 1]}`]));
   assert.equal(endToEndLines(lines), [
     'User-Agent: x/1',
@@ -83,7 +83,7 @@ test('request headers keep order, case, repetition and bytes; what is for one ho
     'anthropic-beta: a,b',
     'Anthropic-Beta: c',
   ]);
-  assert.is(stand.upstream.asked[0]?.body.toString(), '{}');
+  assert.is(stand.upstream.requests[0]?.body.toString(), '{}');
 });
 
 test('response status, reason, headers and encoded bytes come back as they were', async () => {
@@ -142,7 +142,7 @@ test('neither Date nor any other header is made up', async () => {
   const stand = await openStand([{ rawHeaders: ['content-length', '0'] }]);
   const { headers } = readAnswer(await answerTo(stand.port, 'GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n'));
   assert.equal(headers, ['content-length: 0', 'Connection: close']);
-  assert.equal(stand.upstream.asked[0]?.rawHeaders, [
+  assert.equal(stand.upstream.requests[0]?.rawHeaders, [
     'Host',
     `127.0.0.1:${stand.upstream.port}`,
     'Connection',
@@ -166,8 +166,8 @@ test('chunked bodies and trailers pass both ways', async () => {
   );
   assert.is(readAnswer(answer).body.toString(), 'onetwo');
   assert.ok(answer.toString().includes('X-Sum: 42'));
-  assert.is(stand.upstream.asked[0]?.body.toString(), 'abcde');
-  assert.equal(stand.upstream.asked[0]?.rawTrailers, ['X-Check', '7']);
+  assert.is(stand.upstream.requests[0]?.body.toString(), 'abcde');
+  assert.equal(stand.upstream.requests[0]?.rawTrailers, ['X-Check', '7']);
 });
 
 test('methods with unusual framing: GET and DELETE with a body, POST without one', async () => {
@@ -184,11 +184,11 @@ test('methods with unusual framing: GET and DELETE with a body, POST without one
     assert.is(readAnswer(answer).status, 'HTTP/1.1 200 OK', head);
   }
   assert.equal(
-    stand.upstream.asked.map(({ method, url, body }) => `${method} ${url} ${body}`),
+    stand.upstream.requests.map(({ method, url, body }) => `${method} ${url} ${body}`),
     ['GET /a xyz', 'DELETE /b xyz', 'POST /c ', 'DELETE /d ', 'OPTIONS * '],
   );
-  assert.is(stand.upstream.asked[2]?.headers['transfer-encoding'], undefined);
-  assert.is(stand.upstream.asked[3]?.headers['content-length'], '0');
+  assert.is(stand.upstream.requests[2]?.headers['transfer-encoding'], undefined);
+  assert.is(stand.upstream.requests[3]?.headers['content-length'], '0');
   assert.is((await stand.outcomes(5)).length, 5);
 });
 
@@ -222,8 +222,8 @@ test('expect: 100-continue is the upstream’s to answer', async () => {
   client.write('body');
   await client.closed;
   assert.match(client.received().toString(), /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n[\s\S]*thanks$/);
-  assert.is(stand.upstream.asked[0]?.headers.expect, '100-continue');
-  assert.is(stand.upstream.asked[0]?.body.toString(), 'body');
+  assert.is(stand.upstream.requests[0]?.headers.expect, '100-continue');
+  assert.is(stand.upstream.requests[0]?.body.toString(), 'body');
   const refused = await rawClient(stand.port, ask('/no'));
   await refused.closed;
   assert.match(refused.received().toString(), /^HTTP\/1\.1 413 [\s\S]*too large$/);
@@ -275,7 +275,7 @@ test('whoever still writes a head beyond reason reads 431, and is not cut over i
   assert.match(answer, /^HTTP\/1\.1 431 /);
   assert.match(answer, /\r\nconnection: close\r\n/i);
   assert.equal(failed, []);
-  assert.is(stand.upstream.asked.length, 0);
+  assert.is(stand.upstream.requests.length, 0);
 });
 
 test('large heads pass; one beyond reason is refused with 431', async () => {
@@ -283,7 +283,7 @@ test('large heads pass; one beyond reason is refused with 431', async () => {
   const ask = (bytes: number) =>
     `GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nX-Large: ${'x'.repeat(bytes)}\r\n\r\n`;
   assert.is(readAnswer(await answerTo(stand.port, ask(60_000))).headers[0]?.length, 'x-large: '.length + 60_000);
-  assert.is(stand.upstream.asked[0]?.headers['x-large']?.length, 60_000);
+  assert.is(stand.upstream.requests[0]?.headers['x-large']?.length, 60_000);
   assert.match(readAnswer(await answerTo(stand.port, ask(200_000))).status, /^HTTP\/1\.1 431 /);
 });
 

@@ -65,11 +65,11 @@ test('neither before the first byte, nor between two, nor in an upload; on a con
   const client = await rawClient(stand.port, ask());
   await client.sees('first');
   client.write(ask('ab', 4));
-  await until(() => answering !== undefined && stand.upstream.asked[1]?.body.length === 2);
+  await until(() => answering !== undefined && stand.upstream.requests[1]?.body.length === 2);
   assert.is(stand.upstream.connections(), 1);
   waitForever(seen, stand); // in the middle of the upload
   client.write('cd');
-  await stand.upstream.asked[1]?.whole;
+  await stand.upstream.requests[1]?.whole;
   waitForever(seen, stand); // before the first byte
   answering?.writeHead(200, ['content-type', 'text/event-stream']).write('data: 1\n\n');
   await client.sees('data: 1');

@@ -67,10 +67,10 @@ test('one byte at a time', async () => {
 test('the head of an upload goes up before its body, and each piece as it comes', async () => {
   const stand = await openStand([{}]);
   const client = await rawClient(stand.port, ask.replace('Length: 2', 'Length: 6').slice(0, -2));
-  await until(() => stand.upstream.asked.length === 1, 'the head of the request');
+  await until(() => stand.upstream.requests.length === 1, 'the head of the request');
   for (const piece of ['ab', 'cd', 'ef']) {
     client.write(piece);
-    await until(() => stand.upstream.asked[0]?.body.toString().endsWith(piece) ?? false, piece);
+    await until(() => stand.upstream.requests[0]?.body.toString().endsWith(piece) ?? false, piece);
   }
   await client.closed;
 });
@@ -86,10 +86,10 @@ test('an answer that comes before the request has ended is passed, and the uploa
   await client.sees('early');
   assert.is(stand.counted.length, 0);
   client.write('{}');
-  await until(() => stand.upstream.asked[0]?.body.toString() === '{}');
+  await until(() => stand.upstream.requests[0]?.body.toString() === '{}');
   assert.equal(await stand.outcomes(1), ['anthropic captured']);
   client.write('GET /again HTTP/1.1\r\nHost: h\r\n\r\n');
-  await until(() => stand.upstream.asked.length === 2, 'the next request on the connection');
+  await until(() => stand.upstream.requests.length === 2, 'the next request on the connection');
 });
 
 test('a slow reader pauses the upstream', async () => {
@@ -152,7 +152,7 @@ test('a slow upstream pauses the upload', async () => {
   await until(() => {
     const still = client.socket.bytesWritten - client.socket.writableLength === before;
     before = client.socket.bytesWritten - client.socket.writableLength;
-    return still && stand.upstream.asked.length === 1;
+    return still && stand.upstream.requests.length === 1;
   });
   const left = client.socket.writableLength;
   await new Promise((resolve) => setTimeout(resolve, 100));

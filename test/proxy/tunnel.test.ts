@@ -95,7 +95,7 @@ test('an offer of HTTP/2 is passed over: the call is an ordinary one, body and c
   const offer = (body: string) =>
     `POST /v1/messages HTTP/1.1\r\nHost: h\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   const client = await rawClient(stand.port, offer('one').slice(0, -2)); // the body comes in two parts
-  await until(() => stand.upstream.asked.length === 1);
+  await until(() => stand.upstream.requests.length === 1);
   client.write('ne');
   await client.sees('\r\n\r\none');
   client.write(offer('two'));
@@ -103,8 +103,8 @@ test('an offer of HTTP/2 is passed over: the call is an ordinary one, body and c
   client.write('POST /openai/v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nthree');
   await client.sees('\r\n\r\nthree');
   assert.equal(await stand.outcomes(3), ['anthropic captured', 'anthropic captured', 'openai captured']);
-  assert.is(stand.upstream.asked[0]?.headers.upgrade, undefined);
-  assert.is(stand.upstream.asked[0]?.headers['http2-settings'], undefined);
+  assert.is(stand.upstream.requests[0]?.headers.upgrade, undefined);
+  assert.is(stand.upstream.requests[0]?.headers['http2-settings'], undefined);
   client.socket.destroy();
 });
 

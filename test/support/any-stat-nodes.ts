@@ -120,7 +120,7 @@ const bound = fc
     return { stamp: `${local}${fraction}${zone}`, at: BigInt(us) * 1000n + BigInt(ns) };
   });
 
-export const anyAskedStats = fc.record({
+export const anyStatsFilter = fc.record({
   project: mostly('atlas', ODD.slice(1)),
   agent_name: mostly('claude-code', ODD.slice(1)),
   model: mostly('m-1', ODD.slice(1)),
@@ -128,8 +128,8 @@ export const anyAskedStats = fc.record({
   since: bound,
   until: bound,
 });
-export type AskedStats = Partial<typeof anyAskedStats extends fc.Arbitrary<infer All> ? All : never>;
+export type StatsFilter = Partial<typeof anyStatsFilter extends fc.Arbitrary<infer All> ? All : never>;
 
 /** The filter's parameters of which the bits of `mask` name. */
-export const askedBy = (all: AskedStats, mask: number): AskedStats =>
+export const maskedFilter = (all: StatsFilter, mask: number): StatsFilter =>
   Object.fromEntries(Object.entries(all).filter((_, bit) => (mask & (1 << bit)) !== 0));

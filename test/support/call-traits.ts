@@ -10,7 +10,7 @@ type CallLike = Partial<Pick<CallTraits, 'harness_id' | 'stream' | 'max_tokens' 
 };
 
 /** A call of the conversation of Claude Code, with the given members replaced. */
-export const callSaid = ({
+export const callTraits = ({
   system = 'You are an agent',
   messages = [],
   answers = 'Done',

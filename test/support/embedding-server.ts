@@ -24,12 +24,12 @@ export async function startEmbedder({
   vectorOf = wordVector,
   refuse = () => 200,
 }: EmbedderOptions = {}) {
-  const asked: EmbeddingRequest[] = [];
+  const requests: EmbeddingRequest[] = [];
   const server = createServer(async (incoming, outgoing) => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Omit<EmbeddingRequest, 'path' | 'authorization'>;
-    asked.push({ ...body, path: incoming.url ?? '', authorization: incoming.headers.authorization });
+    requests.push({ ...body, path: incoming.url ?? '', authorization: incoming.headers.authorization });
     const status = await refuse(body.input);
     const vectors = body.input.map((text) => vectorOf(text, body.dimensions ?? own));
     const answers: Record<string, unknown> = {
@@ -47,8 +47,8 @@ export async function startEmbedder({
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
-    texts: () => asked.flatMap(({ input }) => input),
+    requests,
+    texts: () => requests.flatMap(({ input }) => input),
     close: () =>
       new Promise<void>((done) => {
         server.closeAllConnections();

@@ -1,5 +1,5 @@
 /** A conversation whose texts are hard to find and to show: many scripts, signs of regular expressions, code, and texts that are folded. */
-import { answeredBy, asked, resulted, said, uses } from './transcript-records.ts';
+import { answeredBy, resulted, textBlock, userRecord, uses } from './transcript-records.ts';
 
 /** What is found in it, by what is hard about it. */
 export const SOUGHT: Readonly<Record<string, string>> = {
@@ -51,7 +51,7 @@ export function hardToFind(name: string): object[] {
     last = `${name}-${records.length}`;
     return [parent, last];
   };
-  const say = (content: unknown) => records.push(asked(edge(), records.length, content));
+  const say = (content: unknown) => records.push(userRecord(edge(), records.length, content));
   const answer = (content: unknown[], stop_reason = 'end_turn') =>
     records.push(answeredBy(edge(), records.length, `msg_${name}_${records.length}`, content, { stop_reason }));
   say('At the harbour: Καλημέρα, 银行 opens at ten. Where is 中国银行? 100%_done');
@@ -61,7 +61,7 @@ export function hardToFind(name: string): object[] {
         type: 'thinking',
         thinking: `${'Let me see what is the same.\n'.repeat(30)}In the end the clock is what differs.\n`,
       },
-      said(
+      textBlock(
         'It drops **the** carry, that is the **whole** carry; see [the notes](https://example.org/notes) and `readFileSync`.',
       ),
       uses(`${name}-t1`, 'Bash', { command: "grep -rn 'a[0].match(/^(\\d+)\\.*$/)' src | head; sum(x) => x + 1" }),
@@ -81,13 +81,13 @@ export function hardToFind(name: string): object[] {
     resulted(`${name}-t4`, VERY_LONG),
   ]);
   answer([
-    said(
+    textBlock(
       'Done: <b class="x">&amp;</b> stays as it is.\n\n```ts\nconst text = readFileSync(path); // sum(x) => x + 1\n```\n',
     ),
   ]);
   for (let n = 0; n < 40; n++) {
     say(`Question ${n}: ${'and some words to fill the line '.repeat(n % 7)}`);
-    answer([said(`Answer ${n}. ${n % 10 === 3 ? 'The harbour again.' : 'Nothing to see.'}`)]);
+    answer([textBlock(`Answer ${n}. ${n % 10 === 3 ? 'The harbour again.' : 'Nothing to see.'}`)]);
   }
   return records;
 }

@@ -1,5 +1,5 @@
 /** Sessions of ten thousand spans and more, as a transcript of Claude Code: what pages and reads are measured with. */
-import { answeredBy, asked, resulted, said, uses } from './transcript-records.ts';
+import { answeredBy, resulted, textBlock, userRecord, uses } from './transcript-records.ts';
 import { inParts, type UploadedMessage } from './transcript-uploads.ts';
 
 /** A trace has an agent, that many calls, and between each two of them a tool: two spans a call. */
@@ -33,18 +33,18 @@ function* recordsOf({ traces, calls }: Size, name: string): Generator<object> {
     return [parent, last];
   };
   for (let trace = 0; trace < traces; trace++) {
-    yield asked(edge(), second++, `Question ${trace}: ${words(trace, 12)}`);
+    yield userRecord(edge(), second++, `Question ${trace}: ${words(trace, 12)}`);
     for (let call = 0; call < calls; call++) {
       const n = trace * calls + call;
       const ends = call === calls - 1;
-      const content = [said(`Step ${n}. ${words(n, 10 + (n % 60))}`), ...(ends ? [] : [toolOf(n)])];
+      const content = [textBlock(`Step ${n}. ${words(n, 10 + (n % 60))}`), ...(ends ? [] : [toolOf(n)])];
       yield answeredBy(edge(), second++, `msg_${name}_${n}`, content, {
         stop_reason: ends ? 'end_turn' : 'tool_use',
         usage: { input_tokens: 1_000 + n, output_tokens: 40 + (n % 400), cache_read_input_tokens: 10 * n },
       });
       if (ends) continue;
       const result = { ...resulted(`t${n}`, lines(n)), ...(n % 50 === 7 ? { is_error: true } : {}) };
-      yield asked(edge(), second++, [result]);
+      yield userRecord(edge(), second++, [result]);
     }
   }
 }

@@ -55,14 +55,14 @@ export async function lightDay(
 /** Asks the next question of a conversation; every other answer is a stream. @returns the conversation with its answer */
 async function nextTurn({ proxy }: Service, earlier: readonly Message[], n: number): Promise<Message[]> {
   const content = `${`Question ${n}. `.padEnd(PASTED_CHARACTERS, `line ${n}; `)}What is in it?`;
-  const asked: Message[] = [...earlier, { role: 'user', content }];
+  const messages: Message[] = [...earlier, { role: 'user', content }];
   const response = await fetch(`${proxy}/anthropic/v1/messages`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'claude-sonnet-4-5', max_tokens: 100, stream: n % 2 === 0, messages: asked }),
+    body: JSON.stringify({ model: 'claude-sonnet-4-5', max_tokens: 100, stream: n % 2 === 0, messages }),
   });
   assert.is(response.status, 200);
   await response.arrayBuffer();
-  const questions = asked.filter(({ role }) => role === 'user').map((message) => message.content);
-  return [...asked, { role: 'assistant', content: echoOf(questions.join(', then ')) }];
+  const questions = messages.filter(({ role }) => role === 'user').map((message) => message.content);
+  return [...messages, { role: 'assistant', content: echoOf(questions.join(', then ')) }];
 }

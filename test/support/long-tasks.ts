@@ -6,9 +6,9 @@ type Noting = typeof globalThis & { longTasks: number[] };
 /** Each page that is opened from now on notes its tasks of more than 50 ms. */
 export const noteLongTasks = (browser: BrowserContext): Promise<unknown> =>
   browser.addInitScript(() => {
-    const noted: number[] = [];
-    Object.assign(globalThis, { longTasks: noted });
-    new PerformanceObserver((list) => noted.push(...list.getEntries().map(({ duration }) => duration))).observe({
+    const durations: number[] = [];
+    Object.assign(globalThis, { longTasks: durations });
+    new PerformanceObserver((list) => durations.push(...list.getEntries().map(({ duration }) => duration))).observe({
       type: 'longtask',
       buffered: true,
     });

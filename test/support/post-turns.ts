@@ -3,8 +3,8 @@ import * as assert from 'uvu/assert';
 import type { z } from 'zod';
 import type { RawTurnPage } from '../../core/model/raw-turn.ts';
 import type { SessionDocument } from '../../core/model/trace.ts';
+import { type SessionWithCaptures, spansOf } from './read-sessions.ts';
 import { eventually, read, type Service } from './serve.ts';
-import { spansOf, type ToldSession } from './told-sessions.ts';
 
 export type Posted = { status: number; headers: Headers; text: string };
 export type RawTurn = z.infer<typeof RawTurnPage>['items'][number];
@@ -57,7 +57,7 @@ export const plainTurn = (request_id: string, question = `Question ${request_id}
   });
 
 /** A session with its traces and spans, once it has that many calls. Its rollup is read before its spans, so both are checked. */
-export const toldSession = ({ api }: Api, session_id: string, calls: number): Promise<ToldSession> =>
+export const derivedSession = ({ api }: Api, session_id: string, calls: number): Promise<SessionWithCaptures> =>
   eventually(`${calls} calls in session ${session_id}`, async () => {
     const document = await read<z.infer<typeof SessionDocument>>(`${api}/v1/sessions/${session_id}/traces`);
     const session = { ...document, captures: [] };

@@ -31,7 +31,7 @@ export const response = (rest: object = {}): ResponseDocument => ({
   ...rest,
 });
 /** A message by the model. */
-export const said = (text: string) => ({
+export const outputMessage = (text: string) => ({
   id: 'msg_1',
   type: 'message',
   role: 'assistant',

@@ -2,24 +2,24 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export type LlmAsked = {
+export type LlmRequest = {
   model: string;
   authorization: string;
   messages: { role: string; content: string }[];
 };
 
 /** @param reply the text of an answer, or the status of a refusal */
-export async function startScriptedLlm(reply: (request: LlmAsked, times: number) => string | number) {
-  const asked: LlmAsked[] = [];
+export async function startScriptedLlm(reply: (request: LlmRequest, times: number) => string | number) {
+  const requests: LlmRequest[] = [];
   let answer = reply;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     if (request.url !== '/v1/chat/completions') return void response.writeHead(404).end();
-    const { model, messages } = JSON.parse(Buffer.concat(chunks).toString()) as LlmAsked;
+    const { model, messages } = JSON.parse(Buffer.concat(chunks).toString()) as LlmRequest;
     const one = { model, messages, authorization: request.headers.authorization ?? '' };
-    asked.push(one);
-    const outcome = answer(one, asked.length);
+    requests.push(one);
+    const outcome = answer(one, requests.length);
     if (typeof outcome === 'number')
       return void response
         .writeHead(outcome, { 'content-type': 'application/json', 'x-should-retry': 'false' })
@@ -32,11 +32,11 @@ export async function startScriptedLlm(reply: (request: LlmAsked, times: number)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    asked,
+    requests,
     /** Sets the answer to later requests. */
     says(next: typeof reply) {
       answer = next;
-      asked.length = 0;
+      requests.length = 0;
     },
     close: () =>
       new Promise<void>((resolve) => {
@@ -49,7 +49,7 @@ export async function startScriptedLlm(reply: (request: LlmAsked, times: number)
 export type Shown = { span: string; by: string; text: string };
 
 /** The records that a prompt shows, as a model would find them. */
-export function recordsIn({ messages }: LlmAsked): Shown[] {
+export function recordsIn({ messages }: LlmRequest): Shown[] {
   const text = messages.map(({ content }) => content).join('\n');
   const fence = /<record-([0-9a-f]{16})>/.exec(text)?.[1];
   const record = new RegExp(`<record-${fence} span="([^"]+)" by="([^"]+)">\\n([\\s\\S]*?)\\n</record-${fence}>`, 'g');
@@ -57,8 +57,8 @@ export function recordsIn({ messages }: LlmAsked): Shown[] {
 }
 
 /** The answer of a model that learns a sentence of each record that it is shown. */
-export function claimOfEachRecord(asked: LlmAsked): string {
-  const claims = recordsIn(asked).map(({ span, text }) => {
+export function claimOfEachRecord(request: LlmRequest): string {
+  const claims = recordsIn(request).map(({ span, text }) => {
     const quote = text.split('\n')[0]?.slice(0, 60) ?? '';
     return { text: `It is said that ${quote}`, sources: [{ span, quote }] };
   });

@@ -40,7 +40,7 @@ export async function startScriptedProvider(
   const formats = [anthropic, ...gemini, openaiChat, ...openaiResponses(), ollamaChat, ollamaGenerate];
   const turnedAway = new Set<string>();
   const refusalOf = (format: Format, body: unknown, received: string) => {
-    const { question } = format.asked(body);
+    const { question } = format.parseRequest(body);
     const mishap = Object.entries(MISHAPS).find(([word]) => question.includes(word))?.[1];
     if (mishap === undefined) return format.refusal?.(body) ?? null;
     if (mishap !== 'busy') return format.mishaps[mishap];
@@ -74,7 +74,7 @@ export async function startScriptedProvider(
       response.end(JSON.stringify(refused.document));
       return;
     }
-    const parsed = format.asked(body);
+    const parsed = format.parseRequest(body);
     const { document, stream } = format.answer(body, lineTo(parsed), idOf(received));
     const encode = (text: string) => (options.gzip ? gzipSync(text) : Buffer.from(text));
     const coding = options.gzip ? { 'content-encoding': 'gzip' } : {};

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import * as assert from 'uvu/assert';
 import { emptyFolder, removeFolder } from './serve.ts';
 import { freshClone, openShell, type Shell, type Staying, shellBlocks } from './shell-lines.ts';
-import { answeredBy, asked } from './transcript-records.ts';
+import { answeredBy, userRecord } from './transcript-records.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 /** Clients of others, where `npm run test:clients` has installed them. (test/clients/run-client.ts) */
@@ -156,7 +156,7 @@ async function writeTranscript(home: string): Promise<void> {
   const folder = join(home, '.claude/projects/-home-dev-atlas');
   await mkdir(folder, { recursive: true });
   const records = [
-    asked(['', 'a'], 0, 'Which ports does the gateway use?'),
+    userRecord(['', 'a'], 0, 'Which ports does the gateway use?'),
     answeredBy(['a', 'b'], 2, 'msg_ports', [{ type: 'text', text: 'It uses 8080.' }]),
   ];
   const lines = records.map((record) => `${JSON.stringify(record)}\n`);

@@ -27,7 +27,7 @@ type Started = {
   tmp: string;
   ask(path: string, init?: RequestInit): Promise<Response>;
   /** Requests a path and parses the response as JSON. */
-  told(path: string, init?: RequestInit): Promise<Record<string, unknown>>;
+  readJson(path: string, init?: RequestInit): Promise<Record<string, unknown>>;
 };
 
 export const emptyFolder = (): string => mkdtempSync(join(tmpdir(), 'cassette-'));
@@ -59,8 +59,8 @@ export async function withCassette(
     );
     try {
       const ask = (path: string, init?: RequestInit) => running.fetch(new Request(`http://localhost${path}`, init));
-      const told = async (path: string, init?: RequestInit) => (await ask(path, init)).json();
-      await use({ running, lines, folder, tmp, ask, told });
+      const readJson = async (path: string, init?: RequestInit) => (await ask(path, init)).json();
+      await use({ running, lines, folder, tmp, ask, readJson });
     } finally {
       await running.close(1_000);
     }

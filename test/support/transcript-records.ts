@@ -30,7 +30,7 @@ const claudeRecord = (type: string, [parent, uuid]: Edge, second: number, rest: 
 });
 export type Edge = [parent: string, uuid: string];
 
-export const asked = (edge: Edge, second: number, content: unknown, rest: Rest = {}) =>
+export const userRecord = (edge: Edge, second: number, content: unknown, rest: Rest = {}) =>
   claudeRecord('user', edge, second, { message: { role: 'user', content }, ...rest });
 
 /** A piece of the answer `id`. */
@@ -46,7 +46,7 @@ export const answeredBy = (edge: Edge, second: number, id: string, content: unkn
     },
   });
 
-export const said = (text: string) => ({ type: 'text', text });
+export const textBlock = (text: string) => ({ type: 'text', text });
 export const uses = (id: string, name = 'Bash', input: Rest = { command: 'ls' }) => ({
   type: 'tool_use',
   id,
@@ -58,8 +58,8 @@ export const resulted = (id: string, content: unknown = 'done') => ({ type: 'too
 /** A chat of so many questions, each answered: `u1 a1 u2 a2 …`. */
 export const claudeChat = (questions: number): object[] =>
   Array.from({ length: questions }, (_, i) => [
-    asked([i === 0 ? '' : `a${i}`, `u${i + 1}`], i * 10, `Question ${i + 1}`),
-    answeredBy([`u${i + 1}`, `a${i + 1}`], i * 10 + 2, `msg_${i + 1}`, [said(`Answer ${i + 1}`)], {
+    userRecord([i === 0 ? '' : `a${i}`, `u${i + 1}`], i * 10, `Question ${i + 1}`),
+    answeredBy([`u${i + 1}`, `a${i + 1}`], i * 10 + 2, `msg_${i + 1}`, [textBlock(`Answer ${i + 1}`)], {
       stop_reason: 'end_turn',
       usage: { input_tokens: 10, output_tokens: 5 },
     }),

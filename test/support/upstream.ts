@@ -39,7 +39,7 @@ export type Script =
 export type ScriptedUpstream = {
   url: string;
   port: number;
-  asked: UpstreamRequest[];
+  requests: UpstreamRequest[];
   /** Connections accepted since the start. */
   connections(): number;
   /** Sets the handler of upgrade requests; without one they are cut. */
@@ -49,13 +49,13 @@ export type ScriptedUpstream = {
 
 /** @param keepAliveMs how long idle connections stay */
 export async function startUpstream(script: Script, { keepAliveMs = 60_000 } = {}): Promise<ScriptedUpstream> {
-  const asked: UpstreamRequest[] = [];
+  const requests: UpstreamRequest[] = [];
   let connections = 0;
   const server = createServer({ keepAliveTimeout: keepAliveMs, requestTimeout: 0, maxHeaderSize: 262_144 });
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const request = record(incoming, outgoing);
-    asked.push(request);
-    const index = asked.length - 1;
+    requests.push(request);
+    const index = requests.length - 1;
     const next = typeof script === 'function' ? script(request, index) : script[Math.min(index, script.length - 1)];
     outgoing.sendDate = false;
     if (typeof next === 'function') void next(request, outgoing, incoming);
@@ -72,7 +72,7 @@ export async function startUpstream(script: Script, { keepAliveMs = 60_000 } = {
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    asked,
+    requests,
     connections: () => connections,
     onUpgrade(answer) {
       server.on('upgrade', (incoming, socket, head) => {

@@ -26,7 +26,7 @@ const failureOf = async (embedder: Embedder): Promise<{ name: string; kind: stri
   );
 
 test('ollama is asked by POST /api/embed, several texts in one call', () =>
-  withServer({ dimensions: 768 }, async ({ url, asked }) => {
+  withServer({ dimensions: 768 }, async ({ url, requests: asked }) => {
     const embedder = ollama(`${url}/`);
     const vectors = await embedder.embed(['one', 'two']);
     assert.equal(asked, [
@@ -37,7 +37,7 @@ test('ollama is asked by POST /api/embed, several texts in one call', () =>
   }));
 
 test('ollama is told the model and the dimensions that were chosen', () =>
-  withServer({}, async ({ url, asked }) => {
+  withServer({}, async ({ url, requests: asked }) => {
     const embedder = ollama(url, { model: 'nomic-embed-text', dimensions: 256 });
     const [vector] = await embedder.embed(['one']);
     assert.is(vector?.length, 256);
@@ -47,7 +47,7 @@ test('ollama is told the model and the dimensions that were chosen', () =>
   }));
 
 test('openai is asked with the key, and its vectors are put in the order of the texts', () =>
-  withServer({}, async ({ url, asked }) => {
+  withServer({}, async ({ url, requests: asked }) => {
     const embedder = openai(url);
     const vectors = await embedder.embed(['one', 'two', 'three']);
     assert.equal(
@@ -63,7 +63,7 @@ test('openai is asked with the key, and its vectors are put in the order of the 
   }));
 
 test('openai’s dimensions are the model’s own when only the model was chosen', () =>
-  withServer({ dimensions: 512 }, async ({ url, asked }) => {
+  withServer({ dimensions: 512 }, async ({ url, requests: asked }) => {
     const embedder = openai(url, { model: 'text-embedding-3-small' });
     assert.is((await embedder.embed(['one']))[0]?.length, 512);
     assert.is(asked[0]?.dimensions, undefined);

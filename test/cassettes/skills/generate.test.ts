@@ -12,7 +12,7 @@ import { PLANTED } from '../../support/planted-secrets.ts';
 import { idOf, insertSessions, insertSpans, insertTraces } from '../../support/projection-rows.ts';
 import type { Json } from '../../support/read-api.ts';
 import { recordedSession } from '../../support/recorded-session.ts';
-import { type LlmAsked, recordsIn, type Shown, startScriptedLlm } from '../../support/scripted-llm.ts';
+import { type LlmRequest, recordsIn, type Shown, startScriptedLlm } from '../../support/scripted-llm.ts';
 import { claudeChat } from '../../support/transcript-records.ts';
 import { testTranscripts, upload } from '../../support/transcript-uploads.ts';
 
@@ -67,7 +67,7 @@ databaseSuite('skills that are generated', (test, database) => {
       ['Harbour time', 'harbour-time', 'domain-knowledge', ['own'], 'dana', 'private', true],
     );
     assert.equal(json.originatingSessionIds, [demoSession()]);
-    const [asked] = llm.asked;
+    const [asked] = llm.requests;
     assert.equal([asked?.model, asked?.authorization], ['scripted-1', `Bearer ${KEY}`]);
     assert.match(asked?.messages[1]?.content ?? '', /about clocks/);
     const listed = (await (await stand.ask(`?session_id=${demoSession()}`)).json()) as Json;
@@ -79,7 +79,7 @@ databaseSuite('skills that are generated', (test, database) => {
     llm.says(learning());
     const { json } = await generate({ sessionIds: demo.slice(0, 2) });
     assert.ok(json.claims.length > 3);
-    const shown = new Map(recordsIn(llm.asked[0] as LlmAsked).map((record) => [record.span, record]));
+    const shown = new Map(recordsIn(llm.requests[0] as LlmRequest).map((record) => [record.span, record]));
     for (const { text, spans } of json.claims) {
       assert.ok(json.content.includes(text), 'it stands in the content');
       assert.ok(spans.length > 0);
@@ -107,7 +107,7 @@ databaseSuite('skills that are generated', (test, database) => {
     const [earlier, resumed] = kept.map(({ session_id }) => session_id);
     const answersIn = async (...sessionIds: unknown[]) => {
       await generate({ sessionIds });
-      return recordsIn(llm.asked.at(-1) as LlmAsked)
+      return recordsIn(llm.requests.at(-1) as LlmRequest)
         .map(({ text }) => text)
         .filter((text) => text.startsWith('Answer '))
         .sort();
@@ -208,14 +208,14 @@ databaseSuite('skills that are generated', (test, database) => {
     const answer = await stand.ask('/generate', { method: 'POST', body: 'no json' });
     assert.is(answer.status, 400);
     refused(await generate({ sessionIds: [demoSession()], hint: { type: 'poem' } }), 400, 'bad-request');
-    assert.is(llm.asked.length, 0);
+    assert.is(llm.requests.length, 0);
   });
   test('POST generate: 404 one or more sessions not found', async () => {
     for (const id of [NOBODY, 'no-id', '../stats']) {
       refused(await generate({ sessionIds: [id] }), 404, 'session-unknown');
       refused(await generate({ sessionIds: [demoSession(), id] }), 404, 'session-unknown');
     }
-    assert.is(llm.asked.length, 0);
+    assert.is(llm.requests.length, 0);
   });
   test('POST generate: 422 no LLM key is configured', async () => {
     const keyless = await standing({ name: 'keyless' });
@@ -229,7 +229,7 @@ databaseSuite('skills that are generated', (test, database) => {
     await insertSessions(database(), [{ n: 90 }]);
     llm.says(learning());
     refused(await generate({ sessionIds: [idOf('session', 90)] }), 422, 'nothing-usable');
-    assert.is(llm.asked.length, 0);
+    assert.is(llm.requests.length, 0);
     llm.says(() => JSON.stringify({ name: 'x', sections: [{ heading: 'y', claims: [{ text: 'made up' }] }] }));
     refused(await generate({ sessionIds: [demoSession()] }), 422, 'nothing-usable');
   });
@@ -240,7 +240,7 @@ databaseSuite('skills that are generated', (test, database) => {
     assert.is(failed.json.error, 'Cannot generate the skill: the model answered 401');
     llm.says(() => 'no json at all');
     refused(await generate({ sessionIds: [demoSession()] }), 500, 'generation-failed');
-    assert.is(llm.asked.length, 3, 'it was asked again, twice');
+    assert.is(llm.requests.length, 3, 'it was asked again, twice');
   });
   test('POST generate: 500 persistence failed', async () => {
     llm.says(learning());
@@ -269,7 +269,7 @@ databaseSuite('skills that are generated', (test, database) => {
   test('an answer that cannot be read is asked for again, with what was wrong', async () => {
     llm.says((asked, times) => (times === 1 ? '```json\n{"name": 1}\n```' : learning()(asked)));
     assert.is((await generate({ sessionIds: [demoSession()] })).status, 201);
-    assert.match(llm.asked[1]?.messages.at(-1)?.content ?? '', /not the JSON object/);
+    assert.match(llm.requests[1]?.messages.at(-1)?.content ?? '', /not the JSON object/);
   });
 
   test('secrets are masked before they reach the model, wherever in a session they stand', async () => {
@@ -287,11 +287,11 @@ databaseSuite('skills that are generated', (test, database) => {
       llm.says(learning());
       const { status, json } = await generate({ sessionIds: [idOf('session', 1)] }, roomy);
       assert.is(status, 201, JSON.stringify(json));
-      const sent = JSON.stringify(llm.asked);
+      const sent = JSON.stringify(llm.requests);
       assert.ok(PLANTED.length >= 20);
       for (const { what, secret } of PLANTED)
         assert.not.ok(sent.includes(JSON.stringify(secret).slice(1, -1)), `${what} was sent`);
-      assert.is(new Set(recordsIn(llm.asked[0] as LlmAsked).map(({ span }) => span)).size, PLANTED.length);
+      assert.is(new Set(recordsIn(llm.requests[0] as LlmRequest).map(({ span }) => span)).size, PLANTED.length);
     } finally {
       await roomy.close();
     }
@@ -308,8 +308,8 @@ databaseSuite('skills that are generated', (test, database) => {
     const fences = [];
     for (let i = 0; i < 2; i++) {
       await generate({ sessionIds: [idOf('session', 2)] });
-      const [asked] = llm.asked.splice(0);
-      const records = recordsIn(asked as LlmAsked);
+      const [asked] = llm.requests.splice(0);
+      const records = recordsIn(asked as LlmRequest);
       const fenced = records.find(({ by }) => by === 'tool result');
       assert.is(fenced?.text, evil);
       const text = asked?.messages.map(({ content }) => content).join('\n') ?? '';
@@ -328,7 +328,7 @@ databaseSuite('skills that are generated', (test, database) => {
     llm.says(learning());
     const { status, json } = await generate({ sessionIds: [session] });
     assert.is(status, 201, JSON.stringify(json));
-    const by = new Set(recordsIn(llm.asked[0] as LlmAsked).map((record) => record.by));
+    const by = new Set(recordsIn(llm.requests[0] as LlmRequest).map((record) => record.by));
     assert.equal([...by].sort(), ['assistant', 'tool call', 'tool result', 'user']);
     assert.ok(json.claims.length > 0);
   });
@@ -354,7 +354,7 @@ databaseSuite('skills that are generated', (test, database) => {
     );
     llm.says(learning());
     assert.is((await generate({ sessionIds: [idOf('session', 3)] })).status, 201);
-    const records = recordsIn(llm.asked[0] as LlmAsked);
+    const records = recordsIn(llm.requests[0] as LlmRequest);
     const total = records.reduce((sum, { text }) => sum + text.length, 0);
     assert.ok(total <= 60_000 && total > 35_000, String(total));
     const seen = records.map(({ text }) => Number(text.split(' ')[1]));
@@ -395,7 +395,7 @@ function spanWith(text: string, i: number): Record<string, unknown> {
 }
 
 /** A model that learns a sentence from the beginning of each record that has one. */
-const learning = () => (asked: LlmAsked) => {
+const learning = () => (asked: LlmRequest) => {
   const told = recordsIn(asked).filter((record) => firstWords(record).length >= 8 && !firstWords(record).includes('`'));
   const claim = (record: Shown) => ({
     text: `It is told that ${firstWords(record)}`,

@@ -13,10 +13,10 @@ import { permutations } from '../../support/permutations.ts';
 import {
   answeredBy,
   answerItem,
-  asked,
+  userRecord,
   claudeChat,
   line,
-  said,
+  textBlock,
   tokens,
   userItem,
 } from '../../support/transcript-records.ts';
@@ -144,8 +144,8 @@ databaseSuite('counted once', (test, database) => {
     await uploaded(file('a', claudeChat(2)));
     await uploaded(file('b', claudeChat(3)));
     const more = [
-      asked(['a2', 'u9'], 90, 'More'),
-      answeredBy(['u9', 'a9'], 92, 'msg_9', [said('Here')], { usage: USED }),
+      userRecord(['a2', 'u9'], 90, 'More'),
+      answeredBy(['u9', 'a9'], 92, 'msg_9', [textBlock('Here')], { usage: USED }),
     ];
     await uploaded(file('a', [...claudeChat(2), ...more]));
     assert.equal(await counted(), { a: [3, 3, 3 * CALL, 0, ''], b: [3, 1, CALL, 2, 'a'] });

@@ -8,7 +8,7 @@ import { wireCall } from '../../support/claude-wire.ts';
 import { databaseSuite } from '../../support/databases.ts';
 import { deriveAll } from '../../support/derive-all.ts';
 import { ingestBody, testIngest } from '../../support/ingested-turns.ts';
-import { structureOf } from '../../support/told-structure.ts';
+import { structureOf } from '../../support/session-structure.ts';
 import { claudeChat, SESSION_ID } from '../../support/transcript-records.ts';
 import { testTranscripts, upload } from '../../support/transcript-uploads.ts';
 

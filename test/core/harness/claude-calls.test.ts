@@ -2,13 +2,13 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { callPurpose, titleIn, verdictIn } from '../../../core/harness/harnesses.ts';
-import { callSaid, message } from '../../support/call-traits.ts';
+import { callTraits, message } from '../../support/call-traits.ts';
 
 const test = suite('Claude Code’s calls');
 
-type Like = Parameters<typeof callSaid>[0];
-const kindOf = (call: Like) => callPurpose(callSaid(call)).kind;
-const judgedIn = (call: Like) => callPurpose(callSaid({ system: MONITOR, ...call })).judged;
+type Like = Parameters<typeof callTraits>[0];
+const kindOf = (call: Like) => callPurpose(callTraits(call)).kind;
+const judgedIn = (call: Like) => callPurpose(callTraits({ system: MONITOR, ...call })).judged;
 const user = (...texts: string[]) => message('user', ...texts);
 
 const MONITOR =
@@ -156,7 +156,7 @@ test('a check that shows nothing judges nothing, and no other call judges', () =
   assert.is(judgedIn({ messages: [user('?')] }), '');
   assert.is(judgedIn({ messages: [] }), '');
   const shown = [user('<transcript>', 'Bash ls', '</transcript>')];
-  assert.equal(callPurpose(callSaid({ messages: shown })), { kind: 'main', judged: '' });
+  assert.equal(callPurpose(callTraits({ messages: shown })), { kind: 'main', judged: '' });
 });
 
 test('a verdict blocks or allows, and says whether it was reasoned', () => {

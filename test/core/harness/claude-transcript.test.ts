@@ -5,12 +5,12 @@ import { readClaudeTranscript } from '../../../core/harness/claude-transcript.ts
 import type { TranscriptReading } from '../../../core/harness/harness.ts';
 import {
   answeredBy,
-  asked,
+  userRecord,
   claudeChat,
   type Edge,
   resulted,
   SESSION_ID,
-  said,
+  textBlock,
   transcriptFile,
   uses,
 } from '../../support/transcript-records.ts';
@@ -47,8 +47,8 @@ test('each answer is a call, which goes on from all that was said before', () =>
 
 test('pieces of one answer are one call: content is appended, each counter is the greatest, tool calls are not doubled', () => {
   const { calls } = read([
-    asked(['', 'u1'], 0, 'Look'),
-    answeredBy(['u1', 'p1'], 1, 'msg_1', [said('I look')]),
+    userRecord(['', 'u1'], 0, 'Look'),
+    answeredBy(['u1', 'p1'], 1, 'msg_1', [textBlock('I look')]),
     answeredBy(['p1', 'p2'], 2, 'msg_1', [uses('t1')], { usage: { input_tokens: 10, output_tokens: 7 } }),
     answeredBy(['p2', 'p3'], 3, 'msg_1', [uses('t1'), uses('t2')], {
       stop_reason: 'tool_use',
@@ -70,12 +70,12 @@ test('pieces of one answer are one call: content is appended, each counter is th
 
 test('tools that ran beside each other bring back all their results, although the path passes only one', () => {
   const reading = read([
-    asked(['', 'u1'], 0, 'Both'),
+    userRecord(['', 'u1'], 0, 'Both'),
     answeredBy(['u1', 'p1'], 1, 'msg_1', [uses('t1')]),
     answeredBy(['p1', 'p2'], 2, 'msg_1', [uses('t2')]),
-    asked(['p1', 'r1'], 3, [resulted('t1')]),
-    asked(['p2', 'r2'], 4, [resulted('t2')]),
-    answeredBy(['r2', 'a2'], 5, 'msg_2', [said('Both done')]),
+    userRecord(['p1', 'r1'], 3, [resulted('t1')]),
+    userRecord(['p2', 'r2'], 4, [resulted('t2')]),
+    answeredBy(['r2', 'a2'], 5, 'msg_2', [textBlock('Both done')]),
   ]);
   assert.equal(story(reading), [
     [0, ['user: Both'], 't1 t2'],
@@ -86,12 +86,12 @@ test('tools that ran beside each other bring back all their results, although th
 
 test('the newest usable record of a prompt names the leaf; a later descendant goes on, what other branches answered stands beside it', () => {
   const branches = [
-    asked(['', 'u1'], 0, 'Start'),
-    answeredBy(['u1', 'a1'], 1, 'msg_1', [said('Started')]),
-    asked(['a1', 'u2'], 2, 'Left'),
-    answeredBy(['u2', 'a2'], 3, 'msg_2', [said('Gone left')]),
-    asked(['a1', 'u3'], 4, 'Right'),
-    answeredBy(['u3', 'a3'], 5, 'msg_3', [said('Gone right')]),
+    userRecord(['', 'u1'], 0, 'Start'),
+    answeredBy(['u1', 'a1'], 1, 'msg_1', [textBlock('Started')]),
+    userRecord(['a1', 'u2'], 2, 'Left'),
+    answeredBy(['u2', 'a2'], 3, 'msg_2', [textBlock('Gone left')]),
+    userRecord(['a1', 'u3'], 4, 'Right'),
+    answeredBy(['u3', 'a3'], 5, 'msg_3', [textBlock('Gone right')]),
   ];
   const answers = (records: unknown[]) => read(records).calls.map(({ reply }) => reply.content.map(inShort).join());
   assert.equal(answers(branches), ['Started', 'Gone right'], 'the latest leaf');
@@ -108,19 +108,19 @@ test('the newest usable record of a prompt names the leaf; a later descendant go
 test('a branch without an answer of its own is left out', () => {
   const { omitted, beside, calls } = read([
     ...claudeChat(1),
-    asked(['a1', 'u2'], 10, 'Never mind'),
-    asked(['a1', 'u3'], 11, 'This'),
-    answeredBy(['u3', 'a3'], 12, 'msg_3', [said('Done')]),
+    userRecord(['a1', 'u2'], 10, 'Never mind'),
+    userRecord(['a1', 'u3'], 11, 'This'),
+    answeredBy(['u3', 'a3'], 12, 'msg_3', [textBlock('Done')]),
   ]);
   assert.equal([calls.length, beside.length, omitted], [2, 0, { 'inactive-branch': 1 }]);
 });
 
 test('a main file prefers the main thread, an agent file its own', () => {
   const records = [
-    asked(['', 'u1'], 0, 'Main'),
-    answeredBy(['u1', 'a1'], 1, 'msg_1', [said('Main answer')]),
-    { ...asked(['', 's1'], 2, 'Side'), isSidechain: true },
-    { ...answeredBy(['s1', 's2'], 3, 'msg_2', [said('Side answer')]), isSidechain: true },
+    userRecord(['', 'u1'], 0, 'Main'),
+    answeredBy(['u1', 'a1'], 1, 'msg_1', [textBlock('Main answer')]),
+    { ...userRecord(['', 's1'], 2, 'Side'), isSidechain: true },
+    { ...answeredBy(['s1', 's2'], 3, 'msg_2', [textBlock('Side answer')]), isSidechain: true },
   ];
   const main = read(records);
   assert.equal(story(main), [[0, ['user: Main'], 'Main answer']]);
@@ -138,14 +138,14 @@ test('a main file prefers the main thread, an agent file its own', () => {
 
 test('a compaction starts the history anew, and the story goes on', () => {
   const boundary = {
-    ...asked(['', 'b1'], 20, ''),
+    ...userRecord(['', 'b1'], 20, ''),
     ...{ type: 'system', subtype: 'compact_boundary', content: 'Conversation compacted', logicalParentUuid: 'a2' },
   };
   const reading = read([
     ...claudeChat(2),
     boundary,
-    asked(['b1', 'u8'], 21, 'This session is being continued', { isCompactSummary: true }),
-    answeredBy(['u8', 'a8'], 22, 'msg_8', [said('Continued')]),
+    userRecord(['b1', 'u8'], 21, 'This session is being continued', { isCompactSummary: true }),
+    answeredBy(['u8', 'a8'], 22, 'msg_8', [textBlock('Continued')]),
   ]);
   assert.equal(story(reading).slice(1), [
     [2, ['user: Question 2'], 'Answer 2'],
@@ -154,14 +154,14 @@ test('a compaction starts the history anew, and the story goes on', () => {
 });
 
 test('what the harness puts in is context, and what is asked without an answer is no call', () => {
-  const attachment = (edge: Edge, rest: object) => ({ ...asked(edge, 1, ''), type: 'attachment', attachment: rest });
+  const attachment = (edge: Edge, rest: object) => ({ ...userRecord(edge, 1, ''), type: 'attachment', attachment: rest });
   const reading = read([
-    asked(['', 'u1'], 0, 'Hello'),
+    userRecord(['', 'u1'], 0, 'Hello'),
     attachment(['u1', 'x1'], { type: 'skill_listing', content: '- verify' }),
     attachment(['x1', 'x2'], { type: 'todo', content: [] }),
-    asked(['x2', 'm1'], 1, 'Caveat: run by the user', { isMeta: true }),
-    answeredBy(['m1', 'a1'], 2, 'msg_1', [said('Hi')]),
-    asked(['a1', 'u2'], 3, 'Never answered'),
+    userRecord(['x2', 'm1'], 1, 'Caveat: run by the user', { isMeta: true }),
+    answeredBy(['m1', 'a1'], 2, 'msg_1', [textBlock('Hi')]),
+    userRecord(['a1', 'u2'], 3, 'Never answered'),
   ]);
   assert.equal(story(reading), [
     [
@@ -181,8 +181,8 @@ test('records that were brought along from another session are calls of that one
   const elsewhere = claudeChat(1).map((record) => ({ ...record, forkedFrom: { sessionId: 'other' } }));
   const reading = read([
     ...elsewhere,
-    asked(['a1', 'u2'], 10, 'Here'),
-    answeredBy(['u2', 'a2'], 12, 'msg_2', [said('Now')]),
+    userRecord(['a1', 'u2'], 10, 'Here'),
+    answeredBy(['u2', 'a2'], 12, 'msg_2', [textBlock('Now')]),
   ]);
   assert.equal(story(reading), [
     [0, ['user: Question 1'], 'Answer 1'],
@@ -204,11 +204,11 @@ test('unknown types, other roles and malformed records are counted and cost the 
     null,
     { type: 'file-history-snapshot', snapshot: {} },
     { type: 'user', message: { role: 'user', content: 'no uuid' } },
-    asked(['a1', 'u2'], 10, 7),
-    { ...asked(['u2', 'u3'], 11, 'spoken by a robot'), message: { role: 'robot', content: 'x' } },
+    userRecord(['a1', 'u2'], 10, 7),
+    { ...userRecord(['u2', 'u3'], 11, 'spoken by a robot'), message: { role: 'robot', content: 'x' } },
     answeredBy(['u3', 'a3'], 12, 'msg_3', [{ no: 'type' }]),
-    answeredBy(['a3', 'a4'], 13, 'msg_4', [said('API Error')], { model: '<synthetic>' }),
-    answeredBy(['a4', 'a5'], 14, 'msg_5', [said('Still here')]),
+    answeredBy(['a3', 'a4'], 13, 'msg_4', [textBlock('API Error')], { model: '<synthetic>' }),
+    answeredBy(['a4', 'a5'], 14, 'msg_5', [textBlock('Still here')]),
   ]);
   assert.equal(
     reading.calls.map(({ local_id }) => local_id),
@@ -222,22 +222,22 @@ test('unknown types, other roles and malformed records are counted and cost the 
 });
 
 test('an answer that a person broke off ends where the client closed it; a tool that they stopped was a whole answer', () => {
-  const interrupted = (for_what = '') => [said(`[Request interrupted by user${for_what}]`)];
+  const interrupted = (for_what = '') => [textBlock(`[Request interrupted by user${for_what}]`)];
   const { calls } = read([
-    asked(['', 'u1'], 0, 'Tell me all'),
-    answeredBy(['u1', 'p1'], 1, 'msg_1', [said('First')]),
-    answeredBy(['p1', 'p2'], 2, 'msg_1', [said('Second, which never')]),
-    asked(['p2', 'i1'], 3, interrupted()),
-    asked(['i1', 'u2'], 4, 'Run it instead'),
+    userRecord(['', 'u1'], 0, 'Tell me all'),
+    answeredBy(['u1', 'p1'], 1, 'msg_1', [textBlock('First')]),
+    answeredBy(['p1', 'p2'], 2, 'msg_1', [textBlock('Second, which never')]),
+    userRecord(['p2', 'i1'], 3, interrupted()),
+    userRecord(['i1', 'u2'], 4, 'Run it instead'),
     answeredBy(['u2', 'a2'], 5, 'msg_2', [uses('t1')]),
-    asked(['a2', 'r2'], 6, [resulted('t1', "The user doesn't want to proceed with this tool use.")]),
-    asked(['r2', 'i2'], 7, interrupted(' for tool use')),
-    asked(['i2', 'u3'], 8, 'Then stop'),
-    answeredBy(['u3', 'a3'], 9, 'msg_3', [said('Stopped')], { stop_reason: 'end_turn' }),
-    asked(['a3', 'i3'], 10, interrupted()), // by a hook that ran after the answer
-    asked(['i3', 'u4'], 11, 'And after that?'),
-    answeredBy(['u4', 'a4'], 12, 'msg_4', [said('Not broken off')]),
-    asked(['a4', 'u5'], 13, 'Never answered'),
+    userRecord(['a2', 'r2'], 6, [resulted('t1', "The user doesn't want to proceed with this tool use.")]),
+    userRecord(['r2', 'i2'], 7, interrupted(' for tool use')),
+    userRecord(['i2', 'u3'], 8, 'Then stop'),
+    answeredBy(['u3', 'a3'], 9, 'msg_3', [textBlock('Stopped')], { stop_reason: 'end_turn' }),
+    userRecord(['a3', 'i3'], 10, interrupted()), // by a hook that ran after the answer
+    userRecord(['i3', 'u4'], 11, 'And after that?'),
+    answeredBy(['u4', 'a4'], 12, 'msg_4', [textBlock('Not broken off')]),
+    userRecord(['a4', 'u5'], 13, 'Never answered'),
   ]);
   assert.equal(
     calls.map(({ local_id, ending, reply }) => [local_id.slice(0, 5), ending, reply.complete]),

@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { callPurpose, harnessOf, threadIn, titleIn } from '../../../core/harness/harnesses.ts';
 import type { HeaderList } from '../../../core/model/headers.ts';
-import { callSaid, message } from '../../support/call-traits.ts';
+import { callTraits, message } from '../../support/call-traits.ts';
 
 const test = suite('calls of Codex and opencode');
 
@@ -11,7 +11,7 @@ const CHECKPOINT =
   'You are performing a CONTEXT CHECKPOINT COMPACTION. Create a handoff summary for another LLM that will resume the task.';
 
 const kindOf = (harness_id: string, words: string) =>
-  callPurpose(callSaid({ harness_id, messages: [message('user', 'hi'), message('user', words)] })).kind;
+  callPurpose(callTraits({ harness_id, messages: [message('user', 'hi'), message('user', words)] })).kind;
 
 test('Codex: a checkpoint or a handoff summary is a compaction', () => {
   assert.is(kindOf('codex', CHECKPOINT), 'offshoot:compaction');
@@ -21,7 +21,7 @@ test('Codex: a checkpoint or a handoff summary is a compaction', () => {
 
 test('Codex: a call before anybody has spoken, to which nothing is answered, warms up a socket', () => {
   const of = (answers: string | [], ...said: string[]) =>
-    callPurpose(callSaid({ harness_id: 'codex', messages: said.map((words) => message('user', words)), answers })).kind;
+    callPurpose(callTraits({ harness_id: 'codex', messages: said.map((words) => message('user', words)), answers })).kind;
   assert.is(of([]), 'offshoot:probe');
   assert.is(of([], '<environment_context>\n  <cwd>/home/ada</cwd>\n</environment_context>'), 'offshoot:probe');
   assert.is(of([], 'say hello'), 'main', 'an empty answer to a person is an answer');
@@ -36,7 +36,7 @@ test('Codex: where nobody says which harness calls, only its own words count; an
 
 test('opencode: a title generator and a summarizer speak for themselves', () => {
   const of = (system: string, harness_id = 'opencode', tool_count = 0) =>
-    callPurpose(callSaid({ harness_id, system, tool_count })).kind;
+    callPurpose(callTraits({ harness_id, system, tool_count })).kind;
   const TITLE = 'You are a title generator. You output ONLY a thread title.';
   assert.is(of(TITLE), 'offshoot:title-gen');
   assert.is(of('You are an anchored context summarization assistant for coding sessions.'), 'offshoot:compaction');

@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { promptText } from '../../../core/derive/prompt.ts';
 import { isHarnessSpeaking } from '../../../core/harness/harnesses.ts';
-import { said } from '../../support/transcript-records.ts';
+import { textBlock } from '../../support/transcript-records.ts';
 
 const test = suite('harnesses that speak');
 
@@ -22,9 +22,9 @@ test('Claude Code: what ran in the terminal, and that the user interrupted', () 
   assert.not(isPrompt('<bash-input>ls</bash-input><bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>'));
   assert.not(isPrompt('[Request interrupted by user for tool use]'));
   assert.ok(isPrompt('[Request interrupted by user]\nUse the other parser'));
-  const sent = [said('[Request interrupted by user]\n'), said('Use the other parser')]; // as version 2.1.197 sends it
+  const sent = [textBlock('[Request interrupted by user]\n'), textBlock('Use the other parser')]; // as version 2.1.197 sends it
   assert.is(promptText(sent), 'Use the other parser');
-  assert.is(promptText([said('Why "[Request interrupted by user]"?')]), 'Why "[Request interrupted by user]"?');
+  assert.is(promptText([textBlock('Why "[Request interrupted by user]"?')]), 'Why "[Request interrupted by user]"?');
 });
 
 test('Codex: the context that leads a conversation, and news of sub-agents', () => {

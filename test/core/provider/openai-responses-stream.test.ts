@@ -13,7 +13,7 @@ import {
   response,
   responseUsage,
   richResponse,
-  said,
+  outputMessage,
   saysNoMore,
   sse,
   use,
@@ -28,10 +28,10 @@ test('streamed and in one piece, a reply is the same', () => {
   const cut = response({
     status: 'incomplete',
     incomplete_details: { reason: 'max_output_tokens' },
-    output: [{ ...said('Once upon'), status: 'incomplete' }],
+    output: [{ ...outputMessage('Once upon'), status: 'incomplete' }],
   });
   assert.equal(replyToEvents(responseEvents(cut)), oneShot(cut));
-  const failed = response({ status: 'failed', error: { code: 'server_error', message: 'm' }, output: [said('a')] });
+  const failed = response({ status: 'failed', error: { code: 'server_error', message: 'm' }, output: [outputMessage('a')] });
   assert.equal(replyToEvents(responseEvents(failed)), oneShot(failed));
 });
 
@@ -81,7 +81,7 @@ test('deltas whose start was lost, late ones, and events that are unknown', () =
     { type: 'response.output_text.delta', output_index: 1, content_index: 1, delta: 'b' },
     { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'a' },
     { type: 'response.reasoning_summary_text.delta', output_index: 0, delta: 'why' },
-    { type: 'response.output_item.done', output_index: 2, item: said('c') },
+    { type: 'response.output_item.done', output_index: 2, item: outputMessage('c') },
     { type: 'response.output_text.delta', output_index: 2, content_index: 0, delta: 'd' },
     { type: 'response.output_item.done', output_index: 3, item: call },
     { type: 'response.function_call_arguments.delta', output_index: 3, delta: '{"y":2}' },

@@ -16,7 +16,7 @@ import {
   response,
   responseUsage,
   richResponse,
-  said,
+  outputMessage,
   saysNoMore,
   sse,
 } from '../../support/responses.ts';
@@ -72,8 +72,8 @@ test('every part of a reply', () => {
 test('how a response ended', () => {
   const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
   const cases: [rest: object, stop_reason: string, complete: boolean][] = [
-    [{ output: [said('a')] }, 'stop', true],
-    [{ output: [said('a'), call] }, 'tool_calls', true],
+    [{ output: [outputMessage('a')] }, 'stop', true],
+    [{ output: [outputMessage('a'), call] }, 'tool_calls', true],
     [{ output: [{ type: 'custom_tool_call', call_id: 'c', name: 'f', input: '' }] }, 'tool_calls', true],
     [{ output: [call, { type: 'function_call_output', call_id: 'c', output: '' }] }, 'stop', true],
     [{ output: [{ type: 'web_search_call', action: {} }] }, 'stop', true],

@@ -16,7 +16,7 @@ const refused = (status: number, type: string, message: string): Refused => ({
 export const anthropic: Format = {
   path: /\/messages$/,
   streamType: 'text/event-stream; charset=utf-8',
-  asked: (body) => ({
+  parseRequest: (body) => ({
     question: wordsIn(lastOf(body as Body)),
     answered: isAnswered(body as Body),
     stream: (body as Body).stream === true,

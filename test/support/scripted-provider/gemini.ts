@@ -21,7 +21,7 @@ const mishaps: Record<Mishap, Refused> = {
 const format = (method: string, stream: boolean): Format => ({
   path: new RegExp(`/models/[^/]+:${method}$`),
   streamType: 'text/event-stream',
-  asked: (body) => ({
+  parseRequest: (body) => ({
     question: lastParts(body as Body)
       .flatMap(({ text }) => text ?? [])
       .join('\n'),

@@ -28,7 +28,7 @@ const isAnswered = ({ messages }: ChatBody) => messages?.at(-1)?.role === 'tool'
 export const ollamaChat: Format = {
   path: /\/api\/chat$/,
   streamType,
-  asked: (body) => ({
+  parseRequest: (body) => ({
     question: wordsIn((body as ChatBody).messages?.at(-1)?.content),
     answered: isAnswered(body as ChatBody),
     stream: (body as ChatBody).stream !== false,
@@ -57,7 +57,7 @@ export const ollamaChat: Format = {
 export const ollamaGenerate: Format = {
   path: /\/api\/generate$/,
   streamType,
-  asked: (body) => ({
+  parseRequest: (body) => ({
     question: (body as GenerateBody).prompt ?? '',
     answered: false,
     stream: (body as GenerateBody).stream !== false,

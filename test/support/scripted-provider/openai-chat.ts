@@ -9,7 +9,7 @@ const isAnswered = ({ messages }: Body) => messages.at(-1)?.role === 'tool';
 export const openaiChat: Format = {
   path: /\/chat\/completions$/,
   streamType: 'text/event-stream; charset=utf-8',
-  asked: (body) => ({
+  parseRequest: (body) => ({
     question: wordsIn((body as Body).messages.at(-1)?.content),
     answered: isAnswered(body as Body),
     stream: (body as Body).stream === true,

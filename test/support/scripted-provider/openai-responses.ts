@@ -34,7 +34,7 @@ export function openaiResponses(): [responses: Format, conversations: Format] {
   const responses: Format = {
     path: /\/responses$/,
     streamType: 'text/event-stream; charset=utf-8',
-    asked: (body) => parseRequest(body as Body),
+    parseRequest: (body) => parseRequest(body as Body),
     refusal(body) {
       const { previous_response_id: id } = body as Body;
       if (typeof id !== 'string' || answered.has(id)) return null;
@@ -77,9 +77,9 @@ export function openaiResponses(): [responses: Format, conversations: Format] {
 /** POST …/conversations. The same metadata make the same conversation, begun anew. */
 const makingOf = (
   conversations: Map<string, string[]>,
-): Required<Pick<Format, 'path' | 'asked' | 'answer' | 'refusal'>> => ({
+): Required<Pick<Format, 'path' | 'parseRequest' | 'answer' | 'refusal'>> => ({
   path: /\/conversations$/,
-  asked: () => ({ question: '', answered: false, stream: false, earlier: [] }),
+  parseRequest: () => ({ question: '', answered: false, stream: false, earlier: [] }),
   answer(body) {
     const id = `conv_${idOf(JSON.stringify(body))}`;
     conversations.set(id, []);

@@ -22,7 +22,7 @@ export type Mishap = 'busy' | 'refused' | 'overloaded';
 export type Format = {
   path: RegExp;
   streamType: string;
-  asked(body: unknown): ScriptedRequest;
+  parseRequest(body: unknown): ScriptedRequest;
   /** Ids in the answer are made of `id`, so that no two answers share one. */
   answer(body: unknown, line: ScriptedLine, id: string): Answer;
   mishaps: Record<Mishap, Refused>;

@@ -37,7 +37,7 @@ for (const wall of walls) {
       const port = await listening(createServer(), 0);
       const socket = await listening(createServer(), socketPath);
       const victim = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1_000)'], { stdio: 'ignore' });
-      await withCassette('hostile.mjs', { wall, module: { network }, folder }, async ({ running, told }) => {
+      await withCassette('hostile.mjs', { wall, module: { network }, folder }, async ({ running, readJson: told }) => {
         const { level, stops, does_not_stop } = running.confinement;
         const says = (words: string): boolean => {
           const stopped = stops.some((claim) => claim.includes(words));
@@ -102,7 +102,7 @@ for (const wall of walls) {
   });
 
   test(`${wall}: a loop beside a full thread pool keeps one processor busy, where that is said`, async () => {
-    await withCassette('hostile.mjs', { wall }, async ({ running, told }) => {
+    await withCassette('hostile.mjs', { wall }, async ({ running, readJson: told }) => {
       const { seen, busy } = await told('/processors');
       const { stops, does_not_stop } = running.confinement;
       if (wall === 'permissions') return assert.ok(does_not_stop.includes('keeping several processors busy'));

@@ -26,7 +26,7 @@ test('it says what it is before anything of it runs', async () => {
 });
 
 test('method, address, headers, status and cookies pass as they are', async () => {
-  await withCassette('friendly.mjs', {}, async ({ ask, told }) => {
+  await withCassette('friendly.mjs', {}, async ({ ask, readJson: told }) => {
     const headers = { 'x-caller': 'someone', 'svc-operation': 'close' };
     assert.equal(await told('/told?a=%20b', { method: 'DELETE', headers }), {
       method: 'DELETE',
@@ -44,7 +44,7 @@ test('method, address, headers, status and cookies pass as they are', async () =
 });
 
 test('100 MB stream in flat memory, and the first chunk comes long before the last is made', async () => {
-  await withCassette('friendly.mjs', {}, async ({ ask, told }) => {
+  await withCassette('friendly.mjs', {}, async ({ ask, readJson: told }) => {
     const lines = 100_000;
     const answer = await ask(`/ndjson?lines=${lines}`);
     const reader = answer.body?.getReader();
@@ -137,7 +137,7 @@ test('an upload that breaks off never looks complete to the cassette', async () 
 });
 
 test('a stream of events comes event by event, and ends in the cassette when its reader leaves', async () => {
-  await withCassette('friendly.mjs', {}, async ({ ask, told }) => {
+  await withCassette('friendly.mjs', {}, async ({ ask, readJson: told }) => {
     const answer = await ask('/events');
     assert.is(answer.headers.get('content-type'), 'text/event-stream');
     const reader = answer.body?.getReader();
@@ -149,7 +149,7 @@ test('a stream of events comes event by event, and ends in the cassette when its
 });
 
 test('a caller who leaves aborts the request in the cassette', async () => {
-  await withCassette('friendly.mjs', {}, async ({ ask, told }) => {
+  await withCassette('friendly.mjs', {}, async ({ ask, readJson: told }) => {
     const caller = new AbortController();
     const answer = ask('/hangs', { signal: caller.signal }).catch((error: unknown) => error);
     setTimeout(() => caller.abort(), 100);
@@ -203,7 +203,7 @@ test('many statements at a time take turns, also within the reading of rows', as
       for (let n = 0; n < 3; n += 1) yield { n };
     },
   } as Db;
-  await withCassette('friendly.mjs', { handed: { DB: withRowTexts(DB) } }, async ({ told }) => {
+  await withCassette('friendly.mjs', { handed: { DB: withRowTexts(DB) } }, async ({ readJson: told }) => {
     const answers = await Promise.all(Array.from({ length: 40 }, () => told('/rows-and-queries')));
     assert.ok(answers.every(({ queries }) => queries === 3));
     assert.ok(most > 1 && most <= 8, `${most} at a time`);
@@ -212,10 +212,10 @@ test('many statements at a time take turns, also within the reading of rows', as
 
 test('it is handed what it was granted, and no more', async () => {
   const CORE = { fetch: async () => new Response('') };
-  await withCassette('friendly.mjs', { handed: { CONFIG: { 'a.b': [1, 'two'] }, CORE } }, async ({ told }) => {
+  await withCassette('friendly.mjs', { handed: { CONFIG: { 'a.b': [1, 'two'] }, CORE } }, async ({ readJson: told }) => {
     assert.equal(await told('/env'), { has: ['CONFIG', 'CORE', 'LOG'], config: { 'a.b': [1, 'two'] } });
   });
-  await withCassette('hostile.mjs', {}, async ({ told }) => {
+  await withCassette('hostile.mjs', {}, async ({ readJson: told }) => {
     assert.equal(await told('/ungranted'), { has: ['CONFIG', 'LOG'] });
   });
 });
@@ -265,7 +265,7 @@ test('rows are streamed at the pace of the reader, and end when it stops or they
   } as Db;
   let rows = 50_000;
   let failAt = -1;
-  await withCassette('friendly.mjs', { handed: { DB: withRowTexts(DB) } }, async ({ told }) => {
+  await withCassette('friendly.mjs', { handed: { DB: withRowTexts(DB) } }, async ({ readJson: told }) => {
     assert.equal(await told('/rows'), { taken: rows, sum: (rows * (rows - 1)) / 2 });
     assert.is(ended, 1);
     made = 0;

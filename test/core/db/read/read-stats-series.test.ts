@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { COST_PARTS, type SeriesCell, SeriesQuery, StatsSeries } from '../../../../core/model/stats-series.ts';
-import { type AskedStats, anyAskedStats, anyStatNode, anyStep, askedBy } from '../../../support/any-stat-nodes.ts';
+import { type StatsFilter, anyStatsFilter, anyStatNode, anyStep, maskedFilter } from '../../../support/any-stat-nodes.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { insertSessions } from '../../../support/projection-rows.ts';
 import { assertDays } from '../../../support/stat-days.ts';
@@ -56,7 +56,7 @@ function cellOf(nodes: readonly StatNode[]): SeriesCell {
   };
 }
 
-const matching = (nodes: readonly StatNode[], deleted: readonly number[], asked: AskedStats) =>
+const matching = (nodes: readonly StatNode[], deleted: readonly number[], asked: StatsFilter) =>
   nodes.filter((node) => {
     if (deleted.includes(node.session)) return false;
     for (const name of ['project', 'agent_name', 'model', 'provider'] as const)
@@ -131,7 +131,7 @@ databaseSuite('readStatsSeries', (test, database) => {
         fc.array(anyStatNode, { maxLength: 40 }),
         fc.array(anyStep, { maxLength: 4 }),
         fc.subarray(SESSIONS, { maxLength: 2 }),
-        anyAskedStats,
+        anyStatsFilter,
         fc.array(
           fc.tuple(
             fc.nat(63),
@@ -151,10 +151,10 @@ databaseSuite('readStatsSeries', (test, database) => {
           await assertDays(database());
           const nodes = written.filter((node) => node !== null);
           for (const [mask, bucket, by] of queries) {
-            const { since, until, ...equal } = askedBy(all, mask);
+            const { since, until, ...equal } = maskedFilter(all, mask);
             const asked = { ...equal, ...(since && { since: since.stamp }), ...(until && { until: until.stamp }) };
             const series = await read({ ...asked, bucket, by });
-            const found = matching(nodes, deleted, askedBy(all, mask));
+            const found = matching(nodes, deleted, maskedFilter(all, mask));
             assert.equal(series, seriesOf(found, bucket, by), `${bucket} by ${by}, ${JSON.stringify(asked)}`);
             await assertAgainstStats(series, asked);
             if (mask !== 0 && found.length > 0) matched++;

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { readStats } from '../../../../core/db/read/read-stats.ts';
 import type { Sql } from '../../../../core/db/sql.ts';
 import { Stats, StatsQuery } from '../../../../core/model/stats.ts';
-import { type AskedStats, anyAskedStats, anyStatNode, anyStep, askedBy } from '../../../support/any-stat-nodes.ts';
+import { type StatsFilter, anyStatsFilter, anyStatNode, anyStep, maskedFilter } from '../../../support/any-stat-nodes.ts';
 import { user } from '../../../support/call-turn.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { insertSessions } from '../../../support/projection-rows.ts';
@@ -14,7 +14,7 @@ import { assertCells, instantAt, NINE_MS, put, SESSIONS, type StatNode, take } f
 import { journalCall, storeCalls } from '../../../support/stored-calls.ts';
 
 /** The same numbers by hand: a loop over the nodes, integers of any size, decimals as integers. */
-function counted(nodes: readonly StatNode[], deleted: readonly number[], asked: AskedStats): Stats {
+function counted(nodes: readonly StatNode[], deleted: readonly number[], asked: StatsFilter): Stats {
   const matching = nodes.filter((node) => {
     if (deleted.includes(node.session)) return false;
     for (const name of ['project', 'agent_name', 'model', 'provider'] as const)
@@ -91,7 +91,7 @@ databaseSuite('readStats', (test, database) => {
         fc.array(anyStatNode, { maxLength: 40 }),
         fc.array(anyStep, { maxLength: 5 }),
         fc.subarray(SESSIONS, { maxLength: 2 }),
-        anyAskedStats,
+        anyStatsFilter,
         async (first, steps, deleted, all) => {
           await put(database(), first, deleted);
           const written: (StatNode | null)[] = [...first];
@@ -102,13 +102,13 @@ databaseSuite('readStats', (test, database) => {
           }
           const nodes = written.filter((node) => node !== null);
           for (let mask = 0; mask < 64; mask++) {
-            const { since, until, ...equal } = askedBy(all, mask);
+            const { since, until, ...equal } = maskedFilter(all, mask);
             const stats = await read({
               ...equal,
               ...(since && { since: since.stamp }),
               ...(until && { until: until.stamp }),
             });
-            const expected = counted(nodes, deleted, askedBy(all, mask));
+            const expected = counted(nodes, deleted, maskedFilter(all, mask));
             assert.equal(stats, expected, `filters ${mask.toString(2).padStart(6, '0')}`);
             if (mask !== 0 && expected.turn_count > 0) matched++;
           }

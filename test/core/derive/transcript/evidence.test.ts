@@ -14,7 +14,7 @@ import { readClaudeTranscript } from '../../../../core/harness/claude-transcript
 import { readCodexTranscript } from '../../../../core/harness/codex-transcript.ts';
 import type { TranscriptReading } from '../../../../core/harness/harness.ts';
 import {
-  asked,
+  userRecord,
   claudeChat,
   event,
   line,
@@ -33,7 +33,7 @@ const main = (records: unknown[]) => file('', readClaudeTranscript(transcriptFil
 const agent = (id: string, records: unknown[], rest: Partial<ThreadFile> = {}) =>
   file(id, readClaudeTranscript(transcriptFile(records, { main: false, agent_id: id })), rest);
 const spawnResult = (agentId: string, tool: string) =>
-  asked(['', `r-${agentId}`], 5, [resulted(tool)], {
+  userRecord(['', `r-${agentId}`], 5, [resulted(tool)], {
     toolUseResult: { agentId, agentType: 'Explore', prompt: `Go, ${agentId}` },
   });
 
@@ -76,9 +76,9 @@ test('a nickname goes before the kind of agent, and that before the end of the p
 
 test('first words name their thread, unless two threads were given them', () => {
   const { prompts } = evidenceIn([
-    agent('a1', [asked(['', 'u'], 0, 'Same words')]),
-    agent('a2', [asked(['', 'u'], 0, 'Same  words')]),
-    agent('a3', [asked(['', 'u'], 0, '<system-reminder>x</system-reminder>Other\nwords')]),
+    agent('a1', [userRecord(['', 'u'], 0, 'Same words')]),
+    agent('a2', [userRecord(['', 'u'], 0, 'Same  words')]),
+    agent('a3', [userRecord(['', 'u'], 0, '<system-reminder>x</system-reminder>Other\nwords')]),
   ]);
   assert.equal([...prompts], [['Other words', 'a3']]);
 });

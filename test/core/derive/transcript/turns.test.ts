@@ -14,11 +14,11 @@ import type { Identity } from '../../../../core/model/identity.ts';
 import { priceOf } from '../../../../core/price/prices.ts';
 import {
   answeredBy,
-  asked,
+  userRecord,
   claudeChat,
   resulted,
   SESSION_ID,
-  said,
+  textBlock,
   transcriptFile,
   uses,
 } from '../../../support/transcript-records.ts';
@@ -98,7 +98,7 @@ test('a call that grows has another digest; one that stays, and its file alone m
   const digests = (records: unknown[], raw_turn_id = 1) =>
     turns(source(records, '', { raw_turn_id })).map(({ turn }) => turnDigest(turn));
   assert.equal(digests(claudeChat(3), 7), digests(claudeChat(3)));
-  const grown = [...claudeChat(3), answeredBy(['a3', 'p3'], 30, 'msg_3', [said('more')])];
+  const grown = [...claudeChat(3), answeredBy(['a3', 'p3'], 30, 'msg_3', [textBlock('more')])];
   assert.equal(digests(grown).slice(0, 2), digests(claudeChat(3)).slice(0, 2));
   assert.not.equal(digests(grown)[2], digests(claudeChat(3))[2]);
 });
@@ -113,10 +113,10 @@ test('whatever was read before, a file that has grown or changed gives the calls
   const recordOf = ({ kind, back, words }: Step, n: number) => {
     const edge: [string, string] = [n - 1 - back >= 0 ? `r${n - 1 - back}` : '', `r${n}`];
     if (kind < 4)
-      return asked(edge, n, kind === 0 ? [resulted('t1', words)] : words, kind === 1 ? { cwd: '/elsewhere' } : {});
-    if (kind < 8) return answeredBy(edge, n, kind === 4 ? 'again' : `m${n}`, [said(words), uses('t1')]);
+      return userRecord(edge, n, kind === 0 ? [resulted('t1', words)] : words, kind === 1 ? { cwd: '/elsewhere' } : {});
+    if (kind < 8) return answeredBy(edge, n, kind === 4 ? 'again' : `m${n}`, [textBlock(words), uses('t1')]);
     return kind === 8
-      ? { ...asked(edge, n, ''), type: 'system', subtype: 'compact_boundary', content: '' }
+      ? { ...userRecord(edge, n, ''), type: 'system', subtype: 'compact_boundary', content: '' }
       : { type: 'x' };
   };
   fc.assert(
@@ -146,7 +146,7 @@ test('the turn of a call that has not changed is the one that was read before', 
 });
 
 test('calls come in the order of the fold, however the files are given', () => {
-  const late = [asked(['', 'x'], 11, 'Aside'), answeredBy(['x', 'y'], 12, 'msg_x', [said('Done')])];
+  const late = [userRecord(['', 'x'], 11, 'Aside'), answeredBy(['x', 'y'], 12, 'msg_x', [textBlock('Done')])];
   const files = [source(claudeChat(3)), source(late, 'a1'), source(late, 'a2')];
   fc.assert(
     fc.property(fc.shuffledSubarray(files, { minLength: 3 }), (given) => {

@@ -9,14 +9,14 @@ import { compactionCall, titleCall, wireCall } from '../../../support/claude-wir
 import { wireOf } from '../../../support/client-wire.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { deriveAll } from '../../../support/derive-all.ts';
-import { linksIn, structureOf } from '../../../support/told-structure.ts';
+import { linksIn, structureOf } from '../../../support/session-structure.ts';
 import {
   answeredBy,
-  asked,
+  userRecord,
   claudeChat,
   resulted,
   SESSION_ID,
-  said,
+  textBlock,
   uses,
 } from '../../../support/transcript-records.ts';
 import { harnessFiles, testTranscripts, type UploadedMessage, upload } from '../../../support/transcript-uploads.ts';
@@ -160,8 +160,8 @@ databaseSuite('transcript projection', (test, database) => {
 
   test('rule 2: a capture of compaction calls alone forms a seam into the continuation that the transcript tells', async () => {
     const continued = [
-      asked(['', 'u8'], 40, 'This session is being continued from a previous conversation', { isCompactSummary: true }),
-      answeredBy(['u8', 'a8'], 42, 'msg_8', [said('Continued')], { stop_reason: 'end_turn' }),
+      userRecord(['', 'u8'], 40, 'This session is being continued from a previous conversation', { isCompactSummary: true }),
+      answeredBy(['u8', 'a8'], 42, 'msg_8', [textBlock('Continued')], { stop_reason: 'end_turn' }),
     ];
     await takeIn(database(), [compactionCall(30)]);
     const id = await uploaded({ session, records: continued });
@@ -203,13 +203,13 @@ databaseSuite('transcript projection', (test, database) => {
 
   test('rule 4: rows of kind interacted are counted and change nothing', async () => {
     const parent = [
-      asked(['', 'u1'], 0, 'Delegate'),
+      userRecord(['', 'u1'], 0, 'Delegate'),
       answeredBy(['u1', 'a1'], 1, 'msg_1', [
         uses('toolu_1', 'Agent', { prompt: 'Do it' }),
         uses('toolu_2', 'Agent', { prompt: 'Do it too' }),
       ]),
     ];
-    const child = [asked(['', 'c1'], 2, 'Do it'), answeredBy(['c1', 'c2'], 3, 'msg_c', [said('Done')])];
+    const child = [userRecord(['', 'c1'], 2, 'Do it'), answeredBy(['c1', 'c2'], 3, 'msg_c', [textBlock('Done')])];
     const agent = { session, agent_id: 'a1', tool_use_id: 'toolu_1', records: child };
     const id = await uploaded({ session, records: parent }, agent);
     await deriveAll(database());
@@ -249,7 +249,7 @@ databaseSuite('transcript projection', (test, database) => {
     assert.equal((await pass()).folded, 2, 'only what is new');
     const longer = claudeChat(22);
     longer.push(
-      answeredBy(['a22', 'p23'], 213, 'msg_22', [said('and more')], { usage: { input_tokens: 10, output_tokens: 9 } }),
+      answeredBy(['a22', 'p23'], 213, 'msg_22', [textBlock('and more')], { usage: { input_tokens: 10, output_tokens: 9 } }),
     );
     await uploaded({ session, records: longer });
     const { folded } = await pass();
@@ -277,10 +277,10 @@ databaseSuite('transcript projection', (test, database) => {
   test('an answer that a person broke off leaves its session interrupted, and no words of the harness in the next prompt', async () => {
     const brokenOff = [
       ...claudeChat(1),
-      asked(['a1', 'u2'], 10, 'Tell me all'),
-      answeredBy(['u2', 'a2'], 12, 'msg_2', [said('First')]),
+      userRecord(['a1', 'u2'], 10, 'Tell me all'),
+      answeredBy(['u2', 'a2'], 12, 'msg_2', [textBlock('First')]),
     ];
-    const marked = [...brokenOff, asked(['a2', 'i2'], 14, [said('[Request interrupted by user]')])];
+    const marked = [...brokenOff, userRecord(['a2', 'i2'], 14, [textBlock('[Request interrupted by user]')])];
     const status = async () => (await database().sql('select status from svc.session_rollups'))[0]?.status;
     await uploaded({ session, records: brokenOff });
     await deriveAll(database());
@@ -293,8 +293,8 @@ databaseSuite('transcript projection', (test, database) => {
     );
     assert.equal(calls.at(-1), { status: 'partial', error_type: 'client_closed' });
     const next = [
-      asked(['i2', 'u3'], 16, 'Shortly, please'),
-      answeredBy(['u3', 'a3'], 18, 'msg_3', [said('Yes')], { stop_reason: 'end_turn' }),
+      userRecord(['i2', 'u3'], 16, 'Shortly, please'),
+      answeredBy(['u3', 'a3'], 18, 'msg_3', [textBlock('Yes')], { stop_reason: 'end_turn' }),
     ];
     await uploaded({ session, records: [...marked, ...next] });
     await deriveAll(database());
@@ -311,8 +311,8 @@ databaseSuite('transcript projection', (test, database) => {
     const id = await uploaded({ session, records: base });
     await deriveAll(database());
     const other = [
-      asked(['a1', 'v2'], 50, 'Another way'),
-      answeredBy(['v2', 'w2'], 52, 'msg_w', [said('Taken')], {
+      userRecord(['a1', 'v2'], 50, 'Another way'),
+      answeredBy(['v2', 'w2'], 52, 'msg_w', [textBlock('Taken')], {
         stop_reason: 'end_turn',
         usage: { input_tokens: 1, output_tokens: 1 },
       }),
@@ -401,16 +401,16 @@ databaseSuite('transcript projection', (test, database) => {
 
   test('from scratch is the same as step by step, in whatever order files grow and calls come', async () => {
     const child = [
-      asked(['', 'c1'], 3, 'Do it'),
+      userRecord(['', 'c1'], 3, 'Do it'),
       answeredBy(['c1', 'c2'], 4, 'msg_c1', [uses('toolu_c')]),
-      asked(['c2', 'c3'], 6, [resulted('toolu_c')]),
-      answeredBy(['c3', 'c4'], 8, 'msg_c2', [said('Done')]),
+      userRecord(['c2', 'c3'], 6, [resulted('toolu_c')]),
+      answeredBy(['c3', 'c4'], 8, 'msg_c2', [textBlock('Done')]),
     ];
     const parent = [
-      asked(['', 'u0'], -20, 'Delegate'),
+      userRecord(['', 'u0'], -20, 'Delegate'),
       answeredBy(['u0', 'a0'], -18, 'msg_0', [uses('toolu_1', 'Agent', { prompt: 'Do it' })]),
-      asked(['a0', 'r0'], -10, [resulted('toolu_1')], { toolUseResult: { agentId: 'a1', prompt: 'Do it' } }),
-      answeredBy(['r0', 'b0'], -8, 'msg_b', [said('Delegated')]),
+      userRecord(['a0', 'r0'], -10, [resulted('toolu_1')], { toolUseResult: { agentId: 'a1', prompt: 'Do it' } }),
+      answeredBy(['r0', 'b0'], -8, 'msg_b', [textBlock('Delegated')]),
       ...claudeChat(12).map((record, i) => (i === 0 ? { ...record, parentUuid: 'b0' } : record)),
     ];
     const main = (count: number) => () => uploaded({ session, records: parent.slice(0, count) });

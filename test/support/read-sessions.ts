@@ -7,17 +7,17 @@ import type { SessionDocument, Trace } from '../../core/model/trace.ts';
 import type { Capture } from './replay-captures.ts';
 import { eventually, read } from './serve.ts';
 
-export type ToldSession = z.infer<typeof SessionDocument> & {
+export type SessionWithCaptures = z.infer<typeof SessionDocument> & {
   /** The names of its captures, recognised by the exact bytes of request and response, in the order of intake. */
   captures: string[];
 };
 
 /** All sessions, by the name of their first capture, once every one of `turns` calls has been derived. */
-export async function toldSessions(
+export async function readSessions(
   api: string,
   captures: readonly Capture[],
   turns: number,
-): Promise<Map<string, ToldSession>> {
+): Promise<Map<string, SessionWithCaptures>> {
   const items = await eventually(
     `${turns} turns`,
     async () => {
@@ -27,7 +27,7 @@ export async function toldSessions(
     },
     60_000,
   );
-  const sessions = new Map<string, ToldSession>();
+  const sessions = new Map<string, SessionWithCaptures>();
   for (const { id } of items) {
     const document = await read<z.infer<typeof SessionDocument>>(`${api}/v1/sessions/${id}/traces`);
     const names = await capturesOf(api, id, captures);
@@ -54,13 +54,13 @@ async function capturesOf(api: string, id: string, captures: readonly Capture[])
 }
 
 /** The steps of one kind in all traces of a session, in the order of the walk. */
-export const spansOf = ({ traces }: ToldSession, kind: Span['kind'], thread_id?: string): Span[] =>
+export const spansOf = ({ traces }: SessionWithCaptures, kind: Span['kind'], thread_id?: string): Span[] =>
   traces
     .flatMap(({ spans }) => spans)
     .filter((span) => span.kind === kind && (thread_id === undefined || span.thread_id === thread_id));
 
 /** The traces in which a thread has calls of a model. */
-export const tracesOf = ({ traces }: ToldSession, thread_id: string): Trace[] =>
+export const tracesOf = ({ traces }: SessionWithCaptures, thread_id: string): Trace[] =>
   traces
     .filter(({ spans }) => spans.some((span) => span.kind === 'llm' && span.thread_id === thread_id))
     .map(({ trace }) => trace);
@@ -72,14 +72,14 @@ const IDS = /^(?:id|session_id|trace_id|span_id|parent_span_id|(?:from|to)_(?:tr
  * The content of a session without its times: ids are replaced by the order of their first occurrence, so that two replays can be
  * compared. Hashes stay. A session that no harness names has the id of its first request, which is removed too.
  */
-export function contentOf(session: ToldSession): unknown {
+export function contentOf(session: SessionWithCaptures): unknown {
   const labels = new Map<string, string>();
   const labelOf = (id: string) => labels.get(id) ?? labels.set(id, `#${labels.size}`).get(id);
   const text = JSON.stringify(session, (key, value: unknown) => {
     if (MOMENTS.test(key)) return undefined;
     return IDS.test(key) && typeof value === 'string' ? labelOf(value) : value;
   });
-  const content = JSON.parse(text) as ToldSession;
+  const content = JSON.parse(text) as SessionWithCaptures;
   if (content.session.harness_id === 'unknown') content.session.harness_session_id = '';
   content.links = content.links
     .map((link) => [JSON.stringify(link), link] as const)
