@@ -11,7 +11,7 @@ export const BY_SUB_AGENT = 'Let a sub-agent find out';
 export const ERRAND = 'What is six times seven? Ask the shell.';
 
 type Message = { role?: string; content?: unknown };
-export type ChatAsked = {
+export type ChatRequest = {
   model?: string;
   stream?: boolean;
   messages?: Message[];
@@ -22,20 +22,20 @@ const USAGE = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
 
 export function chatAnswer(
   response: ServerResponse,
-  { model, stream, messages = [], tools = [] }: ChatAsked,
+  { model, stream, messages = [], tools = [] }: ChatRequest,
   id: string,
 ): void {
   const head = { id: `chatcmpl-${id}`, created: 1_795_000_000, model };
-  const said = answerTo(messages, tools.length > 0, id);
-  const finish_reason = 'tool_calls' in said ? 'tool_calls' : 'stop';
+  const reply = answerTo(messages, tools.length > 0, id);
+  const finish_reason = 'tool_calls' in reply ? 'tool_calls' : 'stop';
   response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' });
   if (!stream) {
-    const choices = [{ index: 0, message: { role: 'assistant', content: null, ...said }, finish_reason }];
+    const choices = [{ index: 0, message: { role: 'assistant', content: null, ...reply }, finish_reason }];
     response.end(JSON.stringify({ ...head, object: 'chat.completion', choices, usage: USAGE }));
     return;
   }
   const chunk = { ...head, object: 'chat.completion.chunk' };
-  const delta = { role: 'assistant', ...said };
+  const delta = { role: 'assistant', ...reply };
   response.end(
     chunkEvents([
       { ...chunk, choices: [{ index: 0, delta, finish_reason: null }] },

@@ -55,7 +55,7 @@ type Listed = { id: string; harness_session_id: string; fork_of_session_id?: str
 type RawTurns = { items: { payload: { request: { headers: [string, string][]; body: string } } }[] };
 
 /** What it took its model for, and what its first call held by then. */
-async function askedWith(service: Service, prompt: string, options: Record<string, string>) {
+async function firstCallWith(service: Service, prompt: string, options: Record<string, string>) {
   const { status, out, err } = await claude(service, prompt, options);
   assert.is(status, 0, `${out}\n${err}`);
   const [used] = Object.values(JSON.parse(out).modelUsage as Record<string, { contextWindow: number }>);
@@ -74,14 +74,14 @@ onEachDatabase(
       service,
     }) => {
       const before = await coverage(service);
-      const asked = provider.asked.length;
+      const linesBefore = provider.requestLines.length;
       const { status, out, err } = await claude(service, PROMPT);
       assert.is(status, 0, `${out}\n${err}`);
-      const said = JSON.parse(out);
-      assert.equal([said.is_error, said.result], [false, ANSWER]);
+      const report = JSON.parse(out);
+      assert.equal([report.is_error, report.result], [false, ANSWER]);
 
       const session = await recorded(service, PROMPT, 2);
-      assert.equal([session.session.harness_id, session.session.harness_session_id], ['claude', said.session_id]);
+      assert.equal([session.session.harness_id, session.session.harness_session_id], ['claude', report.session_id]);
       assert.equal(
         session.traces.map(({ trace }) => [trace.user_prompt, trace.response_preview, trace.status]),
         [[PROMPT, ANSWER, 'ok']],
@@ -102,7 +102,7 @@ onEachDatabase(
       assert.is((tools[0]?.input[0]?.tool_input as { command?: string } | undefined)?.command, COMMAND);
       assert.match(tools[0]?.output[0]?.tool_output ?? '', PRINTED);
 
-      const sent = provider.asked.slice(asked);
+      const sent = provider.requestLines.slice(linesBefore);
       const turns = sent.filter((line) => line === 'POST /v1/messages').length;
       const { requests, outcomes } = await booked(service, before, sent.length);
       const others = requests - turns; // that it is there, asked with HEAD
@@ -135,8 +135,8 @@ onEachDatabase(
     });
 
     test('it leaves things out behind a base URL, and has them back as the README says', async ({ service }) => {
-      const bare = await askedWith(service, 'Is anything missing?', { model: 'opus' });
-      const whole = await askedWith(service, 'Is all of it there?', { model: 'opus[1m]', ENABLE_TOOL_SEARCH: 'true' });
+      const bare = await firstCallWith(service, 'Is anything missing?', { model: 'opus' });
+      const whole = await firstCallWith(service, 'Is all of it there?', { model: 'opus[1m]', ENABLE_TOOL_SEARCH: 'true' });
       assert.equal([bare.contextWindow, whole.contextWindow], [200_000, 1_000_000]);
       assert.not.ok(bare.tools.includes('ToolSearch'));
       assert.ok(whole.tools.includes('ToolSearch'));

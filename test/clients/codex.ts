@@ -56,7 +56,7 @@ onEachDatabase(
       }) => {
         const prompt = `What is six times seven? Ask the shell (over ${over}).`;
         const before = await coverage(service);
-        const asked = provider.asked.length;
+        const linesBefore = provider.requestLines.length;
         provider.takesSockets = taken;
         const { status, out, err } = await codex(service, prompt, { sockets });
         assert.is(status, 0, `${out}\n${err}`);
@@ -87,7 +87,7 @@ onEachDatabase(
         assert.equal(tools[0]?.input[0]?.tool_input, { cmd: COMMAND });
         assert.match(tools[0]?.output[0]?.tool_output ?? '', PRINTED);
 
-        const upgrades = provider.asked.slice(asked).filter((line) => line === 'UPGRADE /v1/responses').length;
+        const upgrades = provider.requestLines.slice(linesBefore).filter((line) => line === 'UPGRADE /v1/responses').length;
         assert.is(upgrades > 0, sockets);
         const captured = warmUps + 2;
         assert.equal(await booked(service, before, captured + upgrades), {

@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 export const COMMAND = `awk 'BEGIN { print "made of " 6 * 7 }'`;
 
 type Part = { text?: string; functionCall?: object; functionResponse?: { response?: unknown } };
-export type GeminiAsked = { contents?: { role?: string; parts?: Part[] }[]; tools?: unknown[] };
+export type GeminiRequest = { contents?: { role?: string; parts?: Part[] }[]; tools?: unknown[] };
 
 /** The two paths of a turn, streamed and in one piece; null: another path. */
 export const geminiMethod = (path: string): 'generateContent' | 'streamGenerateContent' | null =>
@@ -14,13 +14,13 @@ export const geminiMethod = (path: string): 'generateContent' | 'streamGenerateC
 /** @param answerOf what is said of the text of a result; null: the shell has not been asked yet */
 export function geminiAnswer(
   response: ServerResponse,
-  { contents = [], tools = [] }: GeminiAsked,
+  { contents = [], tools = [] }: GeminiRequest,
   { stream, id, answerOf }: { stream: boolean; id: string; answerOf: (result: unknown) => string | null },
 ): void {
   const results = contents.at(-1)?.parts?.filter(({ functionResponse }) => functionResponse !== undefined) ?? [];
-  const said = results.length > 0 ? answerOf(results) : null;
+  const text = results.length > 0 ? answerOf(results) : null;
   const call = { functionCall: { name: 'run_shell_command', args: { command: COMMAND, description: 'Multiply' } } };
-  const part = said !== null ? { text: said } : tools.length > 0 ? call : { text: '{}' };
+  const part = text !== null ? { text } : tools.length > 0 ? call : { text: '{}' };
   const document = {
     candidates: [{ content: { role: 'model', parts: [part] }, finishReason: 'STOP', index: 0 }],
     usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 10, totalTokenCount: 110 },

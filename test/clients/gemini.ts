@@ -46,16 +46,16 @@ onEmbeddedDatabase(
         }
         return null;
       });
-      const [asked, answered] = callsOf(session);
+      const [first, second] = callsOf(session);
       assert.equal(
-        [asked, answered].map((call) => [call?.stop_reason, call?.usage.input_tokens, call?.usage.output_tokens]),
+        [first, second].map((call) => [call?.stop_reason, call?.usage.input_tokens, call?.usage.output_tokens]),
         [
           ['STOP', 100, 10],
           ['STOP', 100, 10],
         ],
       );
-      assert.equal(asked?.input.at(-1), { type: 'text', text: PROMPT });
-      assert.equal(answered?.output, [{ type: 'text', text: ANSWER }]);
+      assert.equal(first?.input.at(-1), { type: 'text', text: PROMPT });
+      assert.equal(second?.output, [{ type: 'text', text: ANSWER }]);
       const tools = session.traces.flatMap(({ spans }) => spans.filter(({ kind }) => kind === 'tool'));
       assert.equal(
         tools.map(({ name, status }) => [name, status]),

@@ -30,7 +30,7 @@ const ways: Record<string, [agent_name: string, input: number, output: number]> 
 };
 
 /** The words that the way printed. @throws {Error} with what it wrote, when it failed */
-function asked({ proxy }: Service, way: string, question: string): Promise<string> {
+function answerBy({ proxy }: Service, way: string, question: string): Promise<string> {
   const program = join(PYTHON, 'bin/python');
   const child = spawn(program, [join(import.meta.dirname, 'python/ways.py'), way, question], {
     env: {
@@ -48,10 +48,10 @@ function asked({ proxy }: Service, way: string, question: string): Promise<strin
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     err += text;
   });
-  return new Promise((told, failed) => {
+  return new Promise((resolve, failed) => {
     child.once('error', failed);
     child.once('close', (status) => {
-      if (status === 0) told((JSON.parse(out.trim().split('\n').at(-1) ?? '') as { answer: string }).answer);
+      if (status === 0) resolve((JSON.parse(out.trim().split('\n').at(-1) ?? '') as { answer: string }).answer);
       else failed(new Error(`${way} ended with ${status}: ${err.slice(-2000)}`));
     });
   });
@@ -64,11 +64,11 @@ onEmbeddedDatabase('Python libraries through the proxy', (test) => {
     }) => {
       const question = `What is the weather in Oslo, by ${way}?`;
       const before = await coverage(service);
-      assert.is(await asked(service, way, question), ANSWER);
+      assert.is(await answerBy(service, way, question), ANSWER);
 
       const session = await recorded(service, question, 2);
-      const told = session.session as unknown as { agent_name?: string; display_title: string };
-      assert.equal([told.agent_name, told.display_title], [agent_name, question]);
+      const stored = session.session as unknown as { agent_name?: string; display_title: string };
+      assert.equal([stored.agent_name, stored.display_title], [agent_name, question]);
       assert.equal(
         session.traces.map(({ trace }) => [trace.user_prompt, trace.response_preview, trace.status]),
         [[question, ANSWER, 'ok']],

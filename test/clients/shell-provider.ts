@@ -8,14 +8,14 @@ import type { Duplex } from 'node:stream';
 import { namedEvents } from '../support/provider-streams.ts';
 import { socketProvider } from '../support/responses-socket.ts';
 import { type ResponseDocument, responseEvents } from '../support/responses-streams.ts';
-import { type ChatAsked, chatAnswer } from './chat-answers.ts';
-import { type GeminiAsked, geminiAnswer, geminiMethod } from './gemini-answers.ts';
+import { type ChatRequest, chatAnswer } from './chat-answers.ts';
+import { type GeminiRequest, geminiAnswer, geminiMethod } from './gemini-answers.ts';
 import { COMMAND } from './shell-words.ts';
 
 export type ShellProvider = {
   url: string;
   /** `POST /v1/messages`, `UPGRADE /v1/responses`: what came, in order. */
-  asked: string[];
+  requestLines: string[];
   /** The bodies of the HTTP requests among them. */
   bodies: string[];
   /** Whether upgrades are taken; false refuses them, as a provider does that knows no WebSocket. */
@@ -26,7 +26,7 @@ export type ShellProvider = {
 };
 
 type Item = { type?: string; role?: string; content?: unknown; output?: unknown };
-type Asked = {
+type RequestBody = {
   tools?: { name?: string }[];
   model?: string;
   stream?: boolean;
@@ -39,7 +39,7 @@ export async function startShellProvider(): Promise<ShellProvider> {
   const sockets = socketProvider(
     (socket, message, number) => {
       if (message.type !== 'response.create') return;
-      for (const event of responseEvents(openaiDocument(message as Asked, `${Date.now()}_${number}`)))
+      for (const event of responseEvents(openaiDocument(message as RequestBody, `${Date.now()}_${number}`)))
         socket.send(JSON.stringify(event));
     },
     { perMessageDeflate: { threshold: 0 } },
@@ -50,25 +50,25 @@ export async function startShellProvider(): Promise<ShellProvider> {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { method = '', url = '' } = request;
     const path = url.split('?')[0] ?? '';
-    provider.asked.push(`${method} ${path}`);
+    provider.requestLines.push(`${method} ${path}`);
     provider.bodies.push(Buffer.concat(chunks).toString());
-    const id = `${Date.now()}_${provider.asked.length}`;
+    const id = `${Date.now()}_${provider.requestLines.length}`;
     if (method === 'POST' && provider.holds)
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': it begins\n\n');
     else if (method === 'POST' && path.endsWith('/messages')) anthropicAnswer(response, parsed(chunks), id);
     else if (method === 'POST' && path.endsWith('/responses')) openaiAnswer(response, parsed(chunks), id);
     else if (method === 'POST' && path.endsWith('/chat/completions'))
-      chatAnswer(response, parsed(chunks) as ChatAsked, id);
+      chatAnswer(response, parsed(chunks) as ChatRequest, id);
     else if (method === 'POST' && geminiMethod(path))
-      geminiAnswer(response, parsed(chunks) as GeminiAsked, {
+      geminiAnswer(response, parsed(chunks) as GeminiRequest, {
         stream: geminiMethod(path) === 'streamGenerateContent',
         id,
-        answerOf: (result) => answerTo(shellSaid(result) ?? ''),
+        answerOf: (result) => answerTo(shellOutput(result) ?? ''),
       });
     else response.writeHead(method === 'HEAD' ? 200 : 404, { 'content-type': 'application/json' }).end('{}');
   });
   server.on('upgrade', (request, socket: Duplex, head: Buffer) => {
-    provider.asked.push(`UPGRADE ${request.url}`);
+    provider.requestLines.push(`UPGRADE ${request.url}`);
     taken.add(socket);
     if (provider.takesSockets) sockets.answer(request, socket, head);
     else socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
@@ -80,7 +80,7 @@ export async function startShellProvider(): Promise<ShellProvider> {
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const provider: ShellProvider = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked: [],
+    requestLines: [],
     bodies: [],
     takesSockets: true,
     holds: false,
@@ -94,32 +94,32 @@ export async function startShellProvider(): Promise<ShellProvider> {
   return provider;
 }
 
-const parsed = (chunks: readonly Buffer[]): Asked => JSON.parse(Buffer.concat(chunks).toString());
+const parsed = (chunks: readonly Buffer[]): RequestBody => JSON.parse(Buffer.concat(chunks).toString());
 
 /** What the shell said, out of all that the client says about it; null: it has not been asked yet. */
-function shellSaid(result: unknown): string | null {
+function shellOutput(result: unknown): string | null {
   if (result === undefined) return null;
   return /made of \d+/.exec(JSON.stringify(result))?.[0] ?? 'nothing';
 }
 
-const answerTo = (said: string) => `The shell says: ${said}.`;
+const answerTo = (printed: string) => `The shell says: ${printed}.`;
 
 function anthropicAnswer(
   response: ServerResponse,
-  { model, stream, messages = [], tools = [] }: Asked,
+  { model, stream, messages = [], tools = [] }: RequestBody,
   id: string,
 ): void {
   const last = messages.findLast(({ role }) => role === 'user'); // Claude Code closes with words of the system's
-  const said = shellSaid(
+  const printed = shellOutput(
     [last?.content].flat().find((block) => (block as Item | undefined)?.type === 'tool_result') as unknown,
   );
   const shell = tools.some(({ name }) => name === 'bash') ? 'bash' : 'Bash';
   const block =
-    said === null
+    printed === null
       ? { type: 'tool_use', id: `toolu_${id}`, name: shell, input: { command: COMMAND, description: 'Multiply' } }
-      : { type: 'text', text: answerTo(said) };
+      : { type: 'text', text: answerTo(printed) };
   const message = { id: `msg_${id}`, type: 'message', role: 'assistant', model };
-  const end = { stop_reason: said === null ? 'tool_use' : 'end_turn', stop_sequence: null };
+  const end = { stop_reason: printed === null ? 'tool_use' : 'end_turn', stop_sequence: null };
   const input = { input_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
   if (!stream) {
     const usage = { ...input, output_tokens: 10 };
@@ -153,17 +153,17 @@ function anthropicAnswer(
   );
 }
 
-function openaiAnswer(response: ServerResponse, asked: Asked, id: string): void {
-  const document = openaiDocument(asked, id);
-  response.writeHead(200, { 'content-type': asked.stream ? 'text/event-stream' : 'application/json' });
-  response.end(asked.stream ? namedEvents(responseEvents(document)) : JSON.stringify(document));
+function openaiAnswer(response: ServerResponse, body: RequestBody, id: string): void {
+  const document = openaiDocument(body, id);
+  response.writeHead(200, { 'content-type': body.stream ? 'text/event-stream' : 'application/json' });
+  response.end(body.stream ? namedEvents(responseEvents(document)) : JSON.stringify(document));
 }
 
 /** `generate: false` warms a socket up, and is answered with nothing. */
-function openaiDocument({ model = '', input = [], generate = true }: Asked, id: string): ResponseDocument {
-  const said = shellSaid(input.findLast(({ type }) => type === 'function_call_output')?.output);
+function openaiDocument({ model = '', input = [], generate = true }: RequestBody, id: string): ResponseDocument {
+  const printed = shellOutput(input.findLast(({ type }) => type === 'function_call_output')?.output);
   const item =
-    said === null
+    printed === null
       ? {
           id: `fc_${id}`,
           type: 'function_call',
@@ -177,7 +177,7 @@ function openaiDocument({ model = '', input = [], generate = true }: Asked, id: 
           type: 'message',
           role: 'assistant',
           status: 'completed',
-          content: [{ type: 'output_text', text: answerTo(said), annotations: [] }],
+          content: [{ type: 'output_text', text: answerTo(printed), annotations: [] }],
         };
   const usage = { input_tokens: 100, output_tokens: 10, total_tokens: 110 };
   const output = generate ? [item] : [];

@@ -87,10 +87,10 @@ test('Claude Code', async () => {
 });
 
 test('Claude Code leaves nothing out once it takes the proxy for Anthropic', async () => {
-  const asked = provider.bodies.length;
+  const bodiesBefore = provider.bodies.length;
   const more = { ...CLAUDE, _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL: '1', ANTHROPIC_MODEL: 'opus[1m]' };
   await recorded(claudeArgs('Is all of it there? Ask the shell.'), more);
-  const first = provider.bodies.slice(asked).find((body) => body.includes('"tools"')) ?? '';
+  const first = provider.bodies.slice(bodiesBefore).find((body) => body.includes('"tools"')) ?? '';
   assert.ok((JSON.parse(first) as { tools: { name: string }[] }).tools.some(({ name }) => name === 'ToolSearch'));
 });
 
@@ -164,9 +164,9 @@ test('pi, with a key', async () => {
 if (spawnSync('script', ['--version']).status === 0)
   test('Claude Code on a terminal: Ctrl-C in mid-stream ends it, its exit status is ours, and the call is recorded', async () => {
     provider.holds = true;
-    const asked = provider.asked.length;
+    const linesBefore = provider.requestLines.length;
     const running = svcAt(stand, ['start', ...claudeArgs('Interrupted')], CLAUDE, { terminal: true });
-    await eventually('its call', async () => provider.asked.slice(asked).includes('POST /v1/messages'));
+    await eventually('its call', async () => provider.requestLines.slice(linesBefore).includes('POST /v1/messages'));
     running.type('\x03');
     const { status, out } = await ended(running);
     provider.holds = false;

@@ -14,7 +14,7 @@ const formats = [anthropic, openaiChat, openaiResponses()[0]];
 const vanished = new Set<string>();
 
 /** Answers all, but is gone the first time that it is asked whether it is there. */
-const upstream = await startUpstream((asked) => async (_asked, answering, incoming) => {
+const upstream = await startUpstream((asked) => async (_request, answering, incoming) => {
   await asked.whole;
   const received = asked.body.toString();
   if (received.includes('Are you there') && !vanished.delete(received)) {

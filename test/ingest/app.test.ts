@@ -187,8 +187,8 @@ test('a database that is away is 503 and may be asked again; one that says no is
   const no = standIngest(fails(new DatabaseError('no such column', '42703', false)));
   assert.equal([(await post(no.app, '{}')).status, await writes(no, 'failed')], [500, 1]);
   const full = standIngest(says({ kind: 'unavailable', error: 'Cannot keep the turn: the queue is full' }));
-  const told = await post(full.app, '{}');
-  assert.equal([told.status, await told.json()], [503, { error: 'Cannot keep the turn: the queue is full' }]);
+  const refusal = await post(full.app, '{}');
+  assert.equal([refusal.status, await refusal.json()], [503, { error: 'Cannot keep the turn: the queue is full' }]);
   assert.is(await writes(full, 'unavailable'), 1);
 });
 

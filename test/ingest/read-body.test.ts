@@ -46,13 +46,13 @@ test('exactly the limit passes, a byte more does not, whatever is declared', asy
 });
 
 test('what declares too much is not read at all', async () => {
-  let asked = false;
+  let wasRead = false;
   const source = (async function* () {
-    asked = true;
+    wasRead = true;
     yield chunk(1);
   })();
   const body = await readBody(source, { declared: 101, limit: 100, room: openByteSemaphore(1_000) });
-  assert.equal([body.kind, asked], ['oversize', false]);
+  assert.equal([body.kind, wasRead], ['oversize', false]);
 });
 
 test('nothing past the limit is read', async () => {
@@ -69,13 +69,13 @@ test('nothing past the limit is read', async () => {
 
 test('room for what is declared is taken before anything is read', async () => {
   const room = openByteSemaphore(100);
-  let asked = false;
+  let wasRead = false;
   const source = (async function* () {
-    asked = true;
+    wasRead = true;
     yield chunk(1);
   })();
   assert.is((await readBody(source, { declared: 101, limit: 1_000, room })).kind, 'busy');
-  assert.not.ok(asked);
+  assert.not.ok(wasRead);
 });
 
 test('a body without a length takes room as it comes', async () => {

@@ -55,7 +55,7 @@ for (const [method, target, outcome] of [
 
 test('a call is opened before it leaves, with everything but credentials', async () => {
   const stand = await openStand([
-    (_asked, answering) => {
+    (_request, answering) => {
       assert.is(stand.kept.length, 1);
       send(answering, { body: 'hello' });
     },
@@ -87,7 +87,7 @@ test('a call is opened before it leaves, with everything but credentials', async
     keep: 'full',
   });
   assert.match(call?.opened.client_digest ?? '', /^[0-9a-f]{64}$/);
-  assert.is(Buffer.concat(call?.asked ?? []).toString(), '{"a":1}');
+  assert.is(Buffer.concat(call?.requestChunks ?? []).toString(), '{"a":1}');
   assert.is(Buffer.concat(call?.replied ?? []).toString(), 'hello');
   assert.equal(call?.closed, {
     ending: 'complete',
@@ -174,7 +174,7 @@ test('capture can be limited by the operator and by the caller, and never widene
     assert.equal(await stand.outcomes(1), [outcome]);
     assert.is(stand.kept[0]?.opened.keep, keep);
     if (keep !== 'metadata') continue;
-    assert.equal(stand.kept[0]?.asked, []);
+    assert.equal(stand.kept[0]?.requestChunks, []);
     assert.equal(stand.kept[0]?.replied, []);
     assert.is(stand.kept[0]?.closed?.request_bytes, 2);
     assert.is(stand.kept[0]?.closed?.response_bytes, 5);
@@ -206,7 +206,7 @@ test('what is too large passes whole and is not kept', async () => {
     assert.is(closed?.cut, 'request');
     assert.is(closed?.ending, 'complete');
   }
-  assert.ok(Buffer.concat(stand.kept[1]?.asked ?? []).length <= 1024);
+  assert.ok(Buffer.concat(stand.kept[1]?.requestChunks ?? []).length <= 1024);
 });
 
 test('what is too large is that also where there was no room for its beginning', async () => {

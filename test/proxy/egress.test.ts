@@ -77,9 +77,9 @@ test('https: straight and through a tunnel, by an authority of one’s own; an u
   const folder = await mkdtemp(join(tmpdir(), 'svc-egress-'));
   const extra = join(folder, 'ca.pem');
   await writeFile(extra, cert);
-  const asked: string[] = [];
+  const requestedUrls: string[] = [];
   const server = createSecureServer({ key, cert }, (incoming, outgoing) => {
-    asked.push(`${incoming.headers.host}${incoming.url}`);
+    requestedUrls.push(`${incoming.headers.host}${incoming.url}`);
     outgoing.end('secure');
   });
   const port = await listening(server);
@@ -107,7 +107,7 @@ test('https: straight and through a tunnel, by an authority of one’s own; an u
       await askSecurely('https://forbidden.example', { httpsProxy }, extra),
       'Cannot reach the upstream https://forbidden.example: the forward proxy in between refused the tunnel (EPROXY)',
     );
-    assert.equal(asked, [`localhost:${port}/path?q`, 'provider.example/v1/path?q']);
+    assert.equal(requestedUrls, [`localhost:${port}/path?q`, 'provider.example/v1/path?q']);
     assert.equal(tunnels, ['provider.example:443', 'Basic bWU6cHc=', 'forbidden.example:443', 'Basic bWU6cHc=']);
   } finally {
     server.close();

@@ -15,7 +15,7 @@ test('an answer torn by the upstream is torn for the client, after what had come
     ['content-type', 'text/event-stream'],
   ]) {
     const stand = await openStand([
-      (_asked, answering) => {
+      (_request, answering) => {
         answering.writeHead(200, head);
         answering.write('the first part', () => answering.socket?.destroySoon());
       },
@@ -32,7 +32,7 @@ test('an answer torn by the upstream is torn for the client, after what had come
 
 test('an answer torn right after its head', async () => {
   const stand = await openStand([
-    (_asked, answering) => {
+    (_request, answering) => {
       answering.writeHead(200, ['content-length', '1000']);
       answering.flushHeaders();
       setTimeout(() => answering.socket?.destroySoon(), 20);
@@ -46,7 +46,7 @@ test('an answer torn right after its head', async () => {
 
 test('a client that leaves in the middle of an answer aborts the upstream', async () => {
   const stand = await openStand([
-    (_asked, answering) => {
+    (_request, answering) => {
       answering.writeHead(200, ['content-type', 'text/event-stream']);
       answering.write('data: 1\n\n');
     },
@@ -107,13 +107,13 @@ test('an upstream that cannot be reached is told in the provider’s own shape, 
   assert.equal(await stand.outcomes(3), ['anthropic partial', 'openai partial', 'ollama partial']);
   assert.is(stand.kept[0]?.closed?.ending, 'upstream_error');
   assert.is(stand.kept[0]?.answered, null);
-  assert.is(Buffer.concat(stand.kept[0]?.asked ?? []).toString(), '{}');
+  assert.is(Buffer.concat(stand.kept[0]?.requestChunks ?? []).toString(), '{}');
 });
 
 test('an upstream that hangs up without an answer, or talks nonsense, is a 502 too', async () => {
   const stand = await openStand([
-    (_asked, answering) => answering.socket?.destroy() as never,
-    (_asked, answering) => answering.socket?.end('SSH-2.0-OpenSSH\r\n') as never,
+    (_request, answering) => answering.socket?.destroy() as never,
+    (_request, answering) => answering.socket?.end('SSH-2.0-OpenSSH\r\n') as never,
   ]);
   assert.match(readAnswer(await answerTo(stand.port, ask())).body.toString(), /closed the connection.*ECONNRESET/);
   assert.is(readAnswer(await answerTo(stand.port, ask())).status, 'HTTP/1.1 502 Bad Gateway');
@@ -133,7 +133,7 @@ test('a large upload to an upstream that cannot be reached: the client reads the
 
 test('a refusal in the middle of an upload reaches the client', async () => {
   const stand = await openStand([
-    (_asked, answering) =>
+    (_request, answering) =>
       send(answering, { status: 413, rawHeaders: ['connection', 'close', 'content-length', '9'], body: 'too large' }),
   ]);
   const client = await rawClient(stand.port, ask().replace('{}', '').replace('Length: 2', 'Length: 2000'));
@@ -147,7 +147,7 @@ test('a refusal in the middle of an upload reaches the client', async () => {
 
 test('an upstream may take its time: idle connections are closed, busy ones never', async () => {
   const stand = await openStand([
-    (_asked, answering) => {
+    (_request, answering) => {
       setTimeout(() => send(answering, { body: 'at last' }), 6_000);
     },
   ]);
@@ -156,7 +156,7 @@ test('an upstream may take its time: idle connections are closed, busy ones neve
 
 test('closing lets a stream finish, and cuts it when its time is up', async () => {
   let finish = () => {};
-  const script = () => (_asked: unknown, answering: import('node:http').ServerResponse) => {
+  const script = () => (_request: unknown, answering: import('node:http').ServerResponse) => {
     answering.writeHead(200, ['content-type', 'text/event-stream']);
     answering.write('data: 1\n\n');
     finish = () => answering.end('data: 2\n\n');

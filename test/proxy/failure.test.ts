@@ -13,7 +13,7 @@ import { answerTo, closeStands, openStand, readAnswer } from './stand.ts';
 const test = suite('proxy: an upstream that fails, as its own client sees it');
 test.after.each(closeStands);
 
-type Told = { class: string; status: number | undefined; type: unknown; message: string };
+type ClientError = { class: string; status: number | undefined; type: unknown; message: string };
 
 const messages = [{ role: 'user' as const, content: 'Hello' }];
 
@@ -34,7 +34,7 @@ const clients: Record<string, (proxy: string) => Promise<unknown>> = {
   ollama: (proxy) => new Ollama({ host: `${proxy}/ollama` }).chat({ model: 'm', messages, stream: true }),
 };
 
-async function thrownBy(client: string, proxy: string): Promise<Told> {
+async function thrownBy(client: string, proxy: string): Promise<ClientError> {
   const error = await clients[client]?.(proxy).then(
     () => assert.unreachable('there was an answer'),
     (thrown: unknown) => thrown,
@@ -49,15 +49,15 @@ async function thrownBy(client: string, proxy: string): Promise<Told> {
   };
 }
 
-const understood: Record<string, Omit<Told, 'message'>> = {
+const understood: Record<string, Omit<ClientError, 'message'>> = {
   anthropic: { class: 'InternalServerError', status: 502, type: 'api_error' },
   'openai, chat': { class: 'InternalServerError', status: 502, type: 'upstream_error' },
   'openai, responses': { class: 'InternalServerError', status: 502, type: 'upstream_error' },
   ollama: { class: 'ResponseError', status: 502, type: null },
 };
 
-const hangsUp: Answering = (_asked, answering) => answering.socket?.destroy() as never;
-const talksNonsense: Answering = (_asked, answering) => answering.socket?.end('SSH-2.0-OpenSSH\r\n') as never;
+const hangsUp: Answering = (_request, answering) => answering.socket?.destroy() as never;
+const talksNonsense: Answering = (_request, answering) => answering.socket?.end('SSH-2.0-OpenSSH\r\n') as never;
 
 const failures: Record<string, { script: Answering[]; upstreamUrl?: string; reason: RegExp }> = {
   'refuses connections': { script: [], upstreamUrl: 'http://127.0.0.1:9', reason: /refuses .*\(ECONNREFUSED\)$/ },
@@ -74,8 +74,8 @@ for (const [what, { script, reason, ...options }] of Object.entries(failures)) {
   test(`one that ${what}`, async () => {
     const stand = await openStand(script, options);
     for (const [client, expected] of Object.entries(understood)) {
-      const { message, ...told } = await thrownBy(client, `http://127.0.0.1:${stand.port}`);
-      assert.equal(told, expected, client);
+      const { message, ...error } = await thrownBy(client, `http://127.0.0.1:${stand.port}`);
+      assert.equal(error, expected, client);
       assert.match(message, reason, client);
       assert.match(message, /^Cannot reach the upstream https?:\/\/[\w.-]+(:\d+)?: /, client);
     }
@@ -95,7 +95,7 @@ test('one that cannot prove who it is, and one that does not speak TLS', async (
       assert.match(untrusted.message, /NODE_EXTRA_CA_CERTS .*\(DEPTH_ZERO_SELF_SIGNED_CERT\)$/, client);
       const unsecured = await thrownBy(client, `http://127.0.0.1:${deaf.port}`);
       assert.match(unsecured.message, /does not speak TLS \(E[A-Z_]+\)$/, client);
-      for (const { message: _, ...told } of [untrusted, unsecured]) assert.equal(told, expected, client);
+      for (const { message: _, ...error } of [untrusted, unsecured]) assert.equal(error, expected, client);
     }
     assert.is(plain.upstream.requests.length, 0);
   } finally {

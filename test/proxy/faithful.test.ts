@@ -152,8 +152,8 @@ test('neither Date nor any other header is made up', async () => {
 
 test('chunked bodies and trailers pass both ways', async () => {
   const stand = await openStand([
-    async (asked, outgoing) => {
-      await asked.whole;
+    async (request, outgoing) => {
+      await request.whole;
       outgoing.writeHead(200, { Trailer: 'X-Sum' });
       outgoing.write('one');
       outgoing.addTrailers([['X-Sum', '42']]);
@@ -194,7 +194,7 @@ test('methods with unusual framing: GET and DELETE with a body, POST without one
 
 test('HTTP/1.0 clients get no chunks', async () => {
   const stand = await openStand([
-    (_asked, outgoing) => {
+    (_request, outgoing) => {
       outgoing.writeHead(200, []);
       outgoing.write('one');
       setTimeout(() => outgoing.end('two'), 20);
@@ -206,13 +206,13 @@ test('HTTP/1.0 clients get no chunks', async () => {
 });
 
 test('expect: 100-continue is the upstream’s to answer', async () => {
-  const stand = await openStand((asked) => async (_asked, outgoing) => {
-    if (asked.url === '/no') {
+  const stand = await openStand((request) => async (_request, outgoing) => {
+    if (request.url === '/no') {
       send(outgoing, { status: 413, body: 'too large' });
       return;
     }
     outgoing.writeContinue();
-    await asked.whole;
+    await request.whole;
     send(outgoing, { body: 'thanks' });
   });
   const ask = (path: string) =>
@@ -232,7 +232,7 @@ test('expect: 100-continue is the upstream’s to answer', async () => {
 
 test('1xx answers come before the answer, as they were', async () => {
   const stand = await openStand([
-    (_asked, outgoing) => {
+    (_request, outgoing) => {
       outgoing.writeEarlyHints({ link: '</a>; rel=preload', 'x-hint': '1' });
       outgoing.writeProcessing();
       setTimeout(() => send(outgoing, { body: 'x' }), 20);
@@ -246,7 +246,7 @@ test('1xx answers come before the answer, as they were', async () => {
 });
 
 test('connections are used again on both sides, and pipelined requests answered in order', async () => {
-  const stand = await openStand((asked) => ({ body: asked.url }));
+  const stand = await openStand((request) => ({ body: request.url }));
   const client = await rawClient(stand.port);
   for (let i = 0; i < 5; i++) {
     client.write(`POST /n${i} HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx`);

@@ -57,7 +57,7 @@ for (const [how, listen] of Object.entries(ends)) {
 test('calls at once have a connection each; later ones share those, and the one last used is taken first', async () => {
   const held: ServerResponse[] = [];
   const used: (number | undefined)[] = []; // port of the connection, by call
-  const stand = await openStand(() => (_asked, answering, incoming) => {
+  const stand = await openStand(() => (_request, answering, incoming) => {
     used.push(incoming.socket.remotePort);
     held.push(answering);
     if (held.length >= 3 || used.length > 3) for (const waiting of held.splice(0)) waiting.end('ok;');
@@ -101,7 +101,7 @@ test('how long one is kept is the upstream’s to say, less a second; else it is
 
 test('when its time is up the proxy hangs up, before the upstream does, and goes on with a new one', async () => {
   let hungUp = false;
-  const stand = await openStand(() => (_asked, answering, incoming) => {
+  const stand = await openStand(() => (_request, answering, incoming) => {
     incoming.socket.once('end', () => {
       hungUp = true;
     });
@@ -119,7 +119,7 @@ test('when its time is up the proxy hangs up, before the upstream does, and goes
 /** As when the end of an idle connection is still on its way: the call leaves, and no answer will come. */
 const diesAtWork = (message: object): Script => {
   const answer = { rawHeaders: ['content-type', 'application/json'], body: JSON.stringify(message) };
-  return (_asked, index) =>
+  return (_request, index) =>
     index === 1 ? (_again, _answering, incoming) => void incoming.socket.resetAndDestroy() : answer;
 };
 
@@ -138,11 +138,11 @@ test('a call that was on its way is answered 502 and never sent twice: who asked
 });
 
 test('a provider’s own client tries again, and its user does not notice', async () => {
-  const said = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text: 'Hi' }] };
-  const stand = await openStand(diesAtWork(said));
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text: 'Hi' }] };
+  const stand = await openStand(diesAtWork(message));
   const client = new Anthropic({ baseURL: `http://127.0.0.1:${stand.port}`, apiKey: 'k' });
   const body = { model: 'm', max_tokens: 9, messages: [{ role: 'user' as const, content: 'Hello' }] };
-  for (let times = 0; times < 2; times++) assert.equal((await client.messages.create(body)).content, said.content);
+  for (let times = 0; times < 2; times++) assert.equal((await client.messages.create(body)).content, message.content);
   assert.equal(await stand.outcomes(3), ['anthropic captured', 'anthropic partial', 'anthropic captured']);
 });
 

@@ -69,7 +69,7 @@ test('twenty clients that stop reading hold up their upstreams, and what waits f
   let waiting = 0; // upstreams that may not go on
   const stand = await openStand(
     [
-      async (_asked, outgoing) => {
+      async (_request, outgoing) => {
         outgoing.writeHead(200, { 'content-type': 'text/event-stream' });
         for (let n = 0; n < 100; n++) {
           sent++;

@@ -13,7 +13,7 @@ import { type Script, type ScriptedUpstream, startUpstream } from '../support/up
 
 export type Kept = {
   opened: CallOpened;
-  asked: Buffer[];
+  requestChunks: Buffer[];
   answered: ResponseHead | null;
   replied: Buffer[];
   closed: CallClosed | null;
@@ -115,10 +115,10 @@ const formatOf = (method: string, path: string): { id: FormatId } | null => {
 };
 
 function remember(kept: Kept[], opened: CallOpened) {
-  const call: Kept = { opened, asked: [], answered: null, replied: [], closed: null };
+  const call: Kept = { opened, requestChunks: [], answered: null, replied: [], closed: null };
   kept.push(call);
   return {
-    requestBytes: (bytes: Uint8Array) => call.asked.push(Buffer.from(bytes)) > 0,
+    requestBytes: (bytes: Uint8Array) => call.requestChunks.push(Buffer.from(bytes)) > 0,
     responseHead: (head: ResponseHead) => {
       call.answered = head;
     },

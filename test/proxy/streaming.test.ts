@@ -11,7 +11,7 @@ const ask = 'POST /v1/messages HTTP/1.1\r\nHost: h\r\nConnection: close\r\nConte
 test('each frame of a stream arrives before the next one is sent', async () => {
   let outgoing: ServerResponse | undefined;
   const stand = await openStand([
-    (_asked, answering) => {
+    (_request, answering) => {
       outgoing = answering;
       answering.writeHead(200, ['content-type', 'text/event-stream']);
       answering.flushHeaders();
@@ -37,8 +37,8 @@ test('each frame of a stream arrives before the next one is sent', async () => {
 test('one byte at a time', async () => {
   const body = 'data: {"caf\u00e9": "\u{1f600}"}\r\n\r\n';
   const stand = await openStand([
-    async (asked, answering) => {
-      await asked.whole;
+    async (request, answering) => {
+      await request.whole;
       answering.writeHead(200, [
         'content-type',
         'text/event-stream',
@@ -60,7 +60,7 @@ test('one byte at a time', async () => {
   await client.closed;
   assert.ok(client.received().includes(body));
   await stand.outcomes(1);
-  assert.is(Buffer.concat(stand.kept[0]?.asked ?? []).toString(), '{}');
+  assert.is(Buffer.concat(stand.kept[0]?.requestChunks ?? []).toString(), '{}');
   assert.is(Buffer.concat(stand.kept[0]?.replied ?? []).toString(), body);
 });
 
@@ -77,7 +77,7 @@ test('the head of an upload goes up before its body, and each piece as it comes'
 
 test('an answer that comes before the request has ended is passed, and the upload goes on', async () => {
   const stand = await openStand([
-    (_asked, answering) => {
+    (_request, answering) => {
       answering.writeHead(200, ['content-length', '5']);
       answering.end('early');
     },
@@ -98,7 +98,7 @@ test('a slow reader pauses the upstream', async () => {
   let sent = 0;
   let stalled = false;
   const stand = await openStand([
-    async (_asked, answering) => {
+    async (_request, answering) => {
       answering.writeHead(200, ['content-type', 'application/octet-stream']);
       while (sent < total) {
         sent += piece.length;
@@ -134,14 +134,14 @@ test('a slow upstream pauses the upload', async () => {
   let taken = 0;
   let go = () => {};
   const stand = await openStand([
-    async (asked, answering, incoming) => {
+    async (request, answering, incoming) => {
       incoming.pause();
       await new Promise<void>((resolve) => {
         go = resolve;
       });
       incoming.resume();
-      await asked.whole;
-      taken = asked.body.length;
+      await request.whole;
+      taken = request.body.length;
       answering.end('ok');
     },
   ]);
@@ -162,7 +162,7 @@ test('a slow upstream pauses the upload', async () => {
   assert.is(taken, total);
   assert.equal(await stand.outcomes(1), ['anthropic over_limit']);
   assert.is(stand.kept[0]?.closed?.request_bytes, total);
-  assert.equal(stand.kept[0]?.asked, []); // announced as too large, so nothing of it was copied
+  assert.equal(stand.kept[0]?.requestChunks, []); // announced as too large, so nothing of it was copied
 });
 
 test.run();

@@ -13,9 +13,9 @@ const handshake = (path: string, more = '') =>
 test('an upgrade becomes a tunnel of raw bytes, both ways', async () => {
   const stand = await openStand([{}]);
   let theirs: Duplex | undefined;
-  let asked: { url?: string; raw: string[] } | undefined;
+  let upgrade: { url?: string; raw: string[] } | undefined;
   stand.upstream.onUpgrade((incoming, socket, head) => {
-    asked = { url: incoming.url ?? '', raw: incoming.rawHeaders };
+    upgrade = { url: incoming.url ?? '', raw: incoming.rawHeaders };
     theirs = socket;
     socket.write('HTTP/1.1 101 Sure\r\nUPGRADE: websocket\r\nConnection: Upgrade\r\nX-Own: 1\r\n\r\nfirst');
     socket.write(head);
@@ -29,7 +29,7 @@ test('an upgrade becomes a tunnel of raw bytes, both ways', async () => {
     client.received().toString('latin1'),
     'HTTP/1.1 101 Sure\r\nUPGRADE: websocket\r\nConnection: Upgrade\r\nX-Own: 1\r\n\r\nfirst\x00\xffhead',
   );
-  assert.equal(asked, {
+  assert.equal(upgrade, {
     url: '/v1/responses?x=%2F',
     raw: [
       ...['Host', `127.0.0.1:${stand.upstream.port}`, 'Sec-WebSocket-Key', 'abc'],

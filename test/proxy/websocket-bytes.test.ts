@@ -48,31 +48,31 @@ for (const compressed of [false, true]) {
     );
     const body = (text: string) => (compressed ? deflated(text) : Buffer.from(text));
     const request = body(create);
-    const asked = Buffer.concat([
+    const clientBytes = Buffer.concat([
       frame(Buffer.from('ping'), { mask: true, opcode: PING }),
       frame(request.subarray(0, 10), { mask: true, fin: false, compressed }),
       frame(Buffer.from('between'), { mask: true, opcode: PING }),
       frame(request.subarray(10), { mask: true, opcode: 0 }),
     ]);
-    const told = Buffer.concat(answer.map((text) => frame(body(text), { compressed })));
+    const serverBytes = Buffer.concat(answer.map((text) => frame(body(text), { compressed })));
     const client = await rawClient(stand.port, handshake());
     await client.sees('\r\n\r\n');
     const before = client.received().length;
-    for (const byte of asked) {
+    for (const byte of clientBytes) {
       client.write(Buffer.of(byte));
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await until(() => all().length >= asked.length, 'the request');
-    for (const byte of told) {
+    await until(() => all().length >= clientBytes.length, 'the request');
+    for (const byte of serverBytes) {
       upstream.socket?.write(Buffer.of(byte));
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await until(() => client.received().length >= before + told.length, 'the answer');
-    assert.ok(all().equals(asked));
-    assert.ok(client.received().subarray(before).equals(told));
+    await until(() => client.received().length >= before + serverBytes.length, 'the answer');
+    assert.ok(all().equals(clientBytes));
+    assert.ok(client.received().subarray(before).equals(serverBytes));
     assert.equal(await stand.outcomes(2), ['openai not_a_turn', 'openai captured']);
     const [call] = stand.kept;
-    assert.is(Buffer.concat(call?.asked ?? []).toString(), create);
+    assert.is(Buffer.concat(call?.requestChunks ?? []).toString(), create);
     assert.is(Buffer.concat(call?.replied ?? []).toString(), answer.map((text) => `${text}\n`).join(''));
     client.socket.destroy();
   });
@@ -82,26 +82,26 @@ test('reading the copy does not touch bytes that an upstream has yet to take', a
   const { stand, upstream, all } = await openRaw(AGREED, (socket) => socket.pause());
   const text = JSON.stringify({ type: 'response.create', input: 'z'.repeat(12_000_000) });
   const pieces = text.match(/.{1,4000}/gs) ?? []; // a frame within a chunk is where a mask could be taken off in place
-  const asked = Buffer.concat(
+  const requestBytes = Buffer.concat(
     pieces.map((piece, i) => frame(piece, { mask: true, opcode: i === 0 ? TEXT : 0, fin: i === pieces.length - 1 })),
   );
   const client = await rawClient(stand.port, handshake());
   await client.sees('\r\n\r\n');
-  client.socket.write(asked);
+  client.socket.write(requestBytes);
   await new Promise((resolve) => setTimeout(resolve, 300)); // back-pressure: most of it waits
   upstream.socket?.on('data', (bytes) => upstream.received.push(bytes));
   upstream.socket?.resume();
-  await until(() => all().length >= asked.length, 'the request');
+  await until(() => all().length >= requestBytes.length, 'the request');
   const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
-  assert.is(digest(all()), digest(asked));
+  assert.is(digest(all()), digest(requestBytes));
   client.socket.destroy();
   assert.equal(await stand.outcomes(2), ['openai not_a_turn', 'openai partial']);
-  assert.is(Buffer.concat(stand.kept[0]?.asked ?? []).toString(), text);
+  assert.is(Buffer.concat(stand.kept[0]?.requestChunks ?? []).toString(), text);
 });
 
 test('a client that reads slowly gets the last byte of an upstream that has left', async () => {
-  const told = Buffer.alloc(6_000_000, 'q');
-  const { stand } = await openRaw(AGREED, (socket) => socket.end(told));
+  const serverBytes = Buffer.alloc(6_000_000, 'q');
+  const { stand } = await openRaw(AGREED, (socket) => socket.end(serverBytes));
   const client = await rawClient(stand.port);
   client.socket.pause();
   client.write(handshake());
@@ -111,44 +111,44 @@ test('a client that reads slowly gets the last byte of an upstream that has left
   });
   client.socket.resume();
   await client.closed;
-  assert.is(client.received().length, `${AGREED}\r\n`.length + told.length);
+  assert.is(client.received().length, `${AGREED}\r\n`.length + serverBytes.length);
 });
 
-const unread: Record<string, { agreement: string; told: Buffer; outcomes: string[] }> = {
+const unread: Record<string, { agreement: string; serverBytes: Buffer; outcomes: string[] }> = {
   'an extension that is unknown': {
     agreement: `${AGREED}Sec-WebSocket-Extensions: x-own; a=1\r\n`,
-    told: frame(Buffer.from('as ever'), { opcode: TEXT }),
+    serverBytes: frame(Buffer.from('as ever'), { opcode: TEXT }),
     outcomes: ['openai not_a_turn', 'openai unsupported_format'],
   },
   'no WebSocket at all': {
     agreement: AGREED,
-    told: Buffer.from('\xff\xff\xff\xff and so on', 'latin1'),
+    serverBytes: Buffer.from('\xff\xff\xff\xff and so on', 'latin1'),
     outcomes: ['openai not_a_turn', 'openai undecodable'],
   },
   'a body that is not what its compression promises': {
     agreement: `${AGREED}Sec-WebSocket-Extensions: permessage-deflate\r\n`,
-    told: frame(Buffer.from('fefefefefefe', 'hex'), { compressed: true }),
+    serverBytes: frame(Buffer.from('fefefefefefe', 'hex'), { compressed: true }),
     outcomes: ['openai not_a_turn', 'openai undecodable'],
   },
   'a frame longer than any': {
     agreement: AGREED,
-    told: Buffer.from('817f0000ffffffffffff', 'hex'),
+    serverBytes: Buffer.from('817f0000ffffffffffff', 'hex'),
     outcomes: ['openai not_a_turn', 'openai over_limit'],
   },
 };
-for (const [what, { agreement, told, outcomes }] of Object.entries(unread)) {
+for (const [what, { agreement, serverBytes, outcomes }] of Object.entries(unread)) {
   test(`${what} passes, and what it cost is recorded`, async () => {
     const { stand, upstream, all } = await openRaw(agreement, (socket) => {
       socket.on('data', (bytes) => upstream.received.push(bytes));
-      socket.write(told);
+      socket.write(serverBytes);
     });
     const client = await rawClient(stand.port, handshake());
-    await until(() => client.received().length >= agreement.length + 2 + told.length);
+    await until(() => client.received().length >= agreement.length + 2 + serverBytes.length);
     client.write('still there');
     await until(() => all().includes('still there'));
     client.socket.end(frame(Buffer.alloc(0), { mask: true, opcode: CLOSE }));
     await client.closed;
-    assert.ok(client.received().subarray(-told.length).equals(told));
+    assert.ok(client.received().subarray(-serverBytes.length).equals(serverBytes));
     assert.equal(stand.counted, outcomes);
     assert.equal(stand.kept, []);
   });
@@ -166,9 +166,9 @@ for (const [status, reason] of [
         `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
       );
     });
-    const told = readAnswer(await answerTo(stand.port, handshake()));
-    assert.is(told.status, `HTTP/1.1 ${status} ${reason}`);
-    assert.is(told.body.toString(), body);
+    const refusal = readAnswer(await answerTo(stand.port, handshake()));
+    assert.is(refusal.status, `HTTP/1.1 ${status} ${reason}`);
+    assert.is(refusal.body.toString(), body);
     assert.equal([stand.counted, stand.kept], [['openai not_a_turn'], []]);
   });
 }

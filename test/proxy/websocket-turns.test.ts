@@ -7,7 +7,7 @@ const test = suite('socketTurns');
 type Seen = {
   at: string;
   bytes: number;
-  asked: string;
+  requestText: string;
   answered: [number, string[]] | null;
   replied: string[];
   ending: string;
@@ -17,11 +17,11 @@ type Seen = {
 function watching(headers: string[] = []) {
   const seen: Seen[] = [];
   const turns = socketTurns(headers, (at, bytes) => {
-    const turn: Seen = { at, bytes, asked: '', answered: null, replied: [], ending: '' };
+    const turn: Seen = { at, bytes, requestText: '', answered: null, replied: [], ending: '' };
     seen.push(turn);
     return {
       requestBytes: (more) => {
-        turn.asked += more;
+        turn.requestText += more;
       },
       responseHead: (status, raw) => {
         turn.answered = [status, [...raw]];
@@ -111,7 +111,7 @@ test('a response that nobody asked for is a turn without a request, and its even
   say('server', { type: 'response.output_text.delta', delta: 'x', sequence_number: 4 });
   assert.equal(seen, []);
   say('server', created, 't2');
-  assert.equal([seen[0]?.asked, seen[0]?.bytes, seen[0]?.at], ['', 0, 't2']);
+  assert.equal([seen[0]?.requestText, seen[0]?.bytes, seen[0]?.at], ['', 0, 't2']);
 });
 
 test.run();

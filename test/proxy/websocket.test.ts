@@ -46,12 +46,12 @@ async function ask(client: SocketClient, message: Message): Promise<void> {
   await until(() => ended(client) > before, 'the end of a response');
 }
 
-const requestOf = ({ asked }: Kept) => Buffer.concat(asked).toString();
+const requestOf = ({ requestChunks }: Kept) => Buffer.concat(requestChunks).toString();
 const responseOf = ({ replied }: Kept) => Buffer.concat(replied).toString();
 const linesOf = (call: Kept) => responseOf(call).split('\n').slice(0, -1);
 const typesOf = (call: Kept) => linesOf(call).map((line) => (JSON.parse(line) as Message).type);
 const replyOf = (call: Kept) => openaiResponses.reply(Buffer.concat(call.replied), 'application/x-ndjson');
-const saidIn = (call: Kept) => replyOf(call).content.map(({ text }) => text);
+const textsIn = (call: Kept) => replyOf(call).content.map(({ text }) => text);
 const endings = (kept: Kept[]) => kept.map(({ closed }) => closed?.ending);
 
 const compressions: Record<string, Pick<ServerOptions, 'perMessageDeflate'>> = {
@@ -70,11 +70,11 @@ for (const [how, server] of Object.entries(compressions)) {
     const { stand, connect } = await openSockets(echoing, { server });
     const client = await connect({ perMessageDeflate: server.perMessageDeflate ? { threshold: 0 } : false });
     assert.is(client.socket.extensions, server.perMessageDeflate ? 'permessage-deflate' : '');
-    const asked = [
+    const requests = [
       create('Hello'),
       create('And then?', { previous_response_id: 'resp_1', filler: 'x'.repeat(200_000) }),
     ];
-    for (const message of asked) await ask(client, message);
+    for (const message of requests) await ask(client, message);
     client.socket.close(1000, 'done');
     assert.equal(await client.closed, { code: 1000, reason: 'done' });
     assert.equal(await stand.outcomes(3), ['openai not_a_turn', 'openai captured', 'openai captured']);
@@ -84,22 +84,22 @@ for (const [how, server] of Object.entries(compressions)) {
     );
     assert.equal(
       stand.kept.map(requestOf),
-      asked.map((message) => JSON.stringify(message)),
+      requests.map((message) => JSON.stringify(message)),
     );
     assert.equal(stand.kept.map(responseOf).join(''), client.heard.map((text) => `${text}\n`).join(''));
-    assert.equal(stand.kept.map(saidIn), [['You said: Hello'], ['You said: And then?']]);
+    assert.equal(stand.kept.map(textsIn), [['You said: Hello'], ['You said: And then?']]);
     assert.equal(
       stand.kept.map((call) => replyOf(call).response_id),
       ['resp_1', 'resp_2'],
     );
-    for (const { opened, answered, closed, asked: request, replied } of stand.kept) {
+    for (const { opened, answered, closed, requestChunks, replied } of stand.kept) {
       assert.is(opened.format, 'openai.responses');
       assert.equal([opened.method, opened.url, opened.provider], ['GET', '/openai/v1/responses', 'openai']);
       assert.is(answered?.status, 200);
       assert.equal(answered?.headers.at(-1), ['Content-Type', 'application/x-ndjson']);
       assert.is(closed?.ending, 'complete');
       assert.is(closed?.cut, 'none');
-      assert.is(closed?.request_bytes, Buffer.concat(request).length);
+      assert.is(closed?.request_bytes, Buffer.concat(requestChunks).length);
       assert.is(closed?.response_bytes, Buffer.concat(replied).length);
     }
     assert.is.not(stand.kept[0]?.opened.svc_proxy_request_id, stand.kept[1]?.opened.svc_proxy_request_id);
@@ -134,12 +134,12 @@ test('fragments, pings, pongs, binary messages, subprotocol and closing words pa
   provider.sockets[0]?.close(4001, 'go away');
   assert.equal(await client.closed, { code: 4001, reason: 'go away' });
   assert.equal(stand.kept.map(requestOf), [text]);
-  assert.equal(saidIn(stand.kept[0] as Kept), ['You said: In pieces']);
+  assert.equal(textsIn(stand.kept[0] as Kept), ['You said: In pieces']);
 });
 
 test('a message in lines of its own is kept as one line', async () => {
-  const { stand, connect } = await openSockets((socket, asked, number) => {
-    for (const event of echoEvents(asked, number)) socket.send(JSON.stringify(event, null, 2).replaceAll('\n', '\r\n'));
+  const { stand, connect } = await openSockets((socket, request, number) => {
+    for (const event of echoEvents(request, number)) socket.send(JSON.stringify(event, null, 2).replaceAll('\n', '\r\n'));
   });
   const client = await connect();
   await ask(client, create('Pretty'));
@@ -152,8 +152,8 @@ test('a message in lines of its own is kept as one line', async () => {
 });
 
 test('a client that leaves in the middle leaves a partial turn, and so does an upstream', async () => {
-  const half: Talk = (socket, asked, number) => {
-    for (const event of echoEvents(asked, number).slice(0, 6)) socket.send(JSON.stringify(event));
+  const half: Talk = (socket, request, number) => {
+    for (const event of echoEvents(request, number).slice(0, 6)) socket.send(JSON.stringify(event));
   };
   const { stand, provider, connect } = await openSockets(half);
   const leaving: ((client: SocketClient, number: number) => void)[] = [
@@ -178,8 +178,8 @@ test('a client that leaves in the middle leaves a partial turn, and so does an u
 
 test('responses of several lanes go on at the same time, those of one lane one after the other', async () => {
   const waiting: Message[] = [];
-  const { stand, connect } = await openSockets((socket, asked) => {
-    waiting.push(asked);
+  const { stand, connect } = await openSockets((socket, request) => {
+    waiting.push(request);
     if (waiting.length < 4) return;
     const rows = waiting.map((message, i) =>
       echoEvents(message, i + 1).map((event) => ({
@@ -201,7 +201,7 @@ test('responses of several lanes go on at the same time, those of one lane one a
   ] as const)
     client.send(create(input, stream_id ? { stream_id } : {}));
   await stand.outcomes(5);
-  assert.equal(stand.kept.map(saidIn), [['You said: 1'], ['You said: 2'], ['You said: 3'], ['You said: 4']]);
+  assert.equal(stand.kept.map(textsIn), [['You said: 1'], ['You said: 2'], ['You said: 3'], ['You said: 4']]);
   assert.ok(stand.counted.slice(1).every((outcome) => outcome === 'openai captured'));
   client.socket.terminate();
 });
@@ -212,11 +212,11 @@ test('a request that is refused while another is answered is the one that ends',
     status: 409,
     error: { type: 'invalid_request_error', code: 'busy', message: 'busy' },
   };
-  const { stand, connect } = await openSockets((socket, asked, number) => {
+  const { stand, connect } = await openSockets((socket, request, number) => {
     const events = echoEvents(create('first'), 1);
     if (number === 1) for (const event of events.slice(0, 4)) socket.send(JSON.stringify(event));
     else for (const event of [refusal, ...events.slice(4)]) socket.send(JSON.stringify(event));
-    assert.is(asked.type, 'response.create');
+    assert.is(request.type, 'response.create');
   });
   const client = await connect();
   client.send(create('first'));
@@ -226,14 +226,14 @@ test('a request that is refused while another is answered is the one that ends',
   const [first, second] = stand.kept as [Kept, Kept];
   assert.equal([requestOf(second), second.answered?.status], [JSON.stringify(create('second')), 409]);
   assert.equal(typesOf(second), ['error']);
-  assert.equal([saidIn(first), first.answered?.status, first.closed?.ending], [['You said: first'], 200, 'complete']);
+  assert.equal([textsIn(first), first.answered?.status, first.closed?.ending], [['You said: first'], 200, 'complete']);
   client.socket.terminate();
 });
 
 test('a response that is made of what steered the one before is a turn, asked for by what was said then', async () => {
-  const { stand, connect } = await openSockets((socket, asked, number) => {
+  const { stand, connect } = await openSockets((socket, request, number) => {
     const send = (event: object) => socket.send(JSON.stringify(event));
-    const events = echoEvents(asked, number);
+    const events = echoEvents(request, number);
     if (number === 1) for (const event of events.slice(0, 4)) send(event);
     else {
       send({ type: 'response.steer.accepted', steer: { id: 'steer_1', previous_response_id: 'resp_1' } });
@@ -253,15 +253,15 @@ test('a response that is made of what steered the one before is a turn, asked fo
   const [first, second] = stand.kept as [Kept, Kept];
   assert.is(replyOf(first).stop_reason, 'steered');
   assert.is(requestOf(second), JSON.stringify(steer));
-  assert.equal(saidIn(second), ['You said: Keep it short']);
+  assert.equal(textsIn(second), ['You said: Keep it short']);
   client.socket.terminate();
 });
 
 test('what else is said on the socket is no turn', async () => {
   const limits = { type: 'codex.rate_limits', plan_type: 'pro' };
-  const { stand, connect } = await openSockets((socket, asked, number) => {
+  const { stand, connect } = await openSockets((socket, request, number) => {
     socket.send(JSON.stringify(limits));
-    if (asked.type === 'response.create') echoing(socket, asked, number);
+    if (request.type === 'response.create') echoing(socket, request, number);
   });
   const client = await connect();
   client.send({ type: 'response.processed', response_id: 'resp_0' });
@@ -269,7 +269,7 @@ test('what else is said on the socket is no turn', async () => {
   await ask(client, create('Hello'));
   assert.equal(await stand.outcomes(2), ['openai not_a_turn', 'openai captured']);
   assert.is(stand.kept.length, 1);
-  assert.equal(saidIn(stand.kept[0] as Kept), ['You said: Hello']);
+  assert.equal(textsIn(stand.kept[0] as Kept), ['You said: Hello']);
   client.socket.close();
   await client.closed;
 });
@@ -286,7 +286,7 @@ test('how much is kept is the operator’s and the caller’s to say', async () 
   await ask(client, create('Hello'));
   assert.equal(await metadata.stand.outcomes(2), ['openai not_a_turn', 'openai captured']);
   const [call] = metadata.stand.kept as [Kept];
-  assert.equal([call.opened.keep, call.asked, call.replied], ['metadata', [], []]);
+  assert.equal([call.opened.keep, call.requestChunks, call.replied], ['metadata', [], []]);
   assert.ok((call.closed?.response_bytes ?? 0) > 100);
   client.socket.terminate();
 
@@ -322,12 +322,12 @@ test('a message over the limit ends the copy, and nothing else', async () => {
 
 test('an answer over the limit is a partial turn, and the next one is whole', async () => {
   const { stand, connect } = await openSockets(
-    (socket, asked, number) => {
-      const filler = Array.from({ length: asked.input === 'Long' ? 30 : 0 }, () => ({
+    (socket, request, number) => {
+      const filler = Array.from({ length: request.input === 'Long' ? 30 : 0 }, () => ({
         type: 'response.x',
         x: 'y'.repeat(1000),
       }));
-      const [begin, ...rest] = echoEvents(asked, number);
+      const [begin, ...rest] = echoEvents(request, number);
       for (const event of [begin, ...filler, ...rest]) socket.send(JSON.stringify(event));
     },
     { capture: { max_body_bytes: 20_000 } },
@@ -378,7 +378,7 @@ test('OpenAI’s own client', async () => {
   assert.equal(await stand.outcomes(3), ['openai not_a_turn', 'openai captured', 'openai captured']);
   await until(() => texts.length === 2); // the proxy counts a response before its client has read it
   assert.equal(texts, ['resp_1', 'resp_2']);
-  assert.equal(stand.kept.map(saidIn), [['You said: One'], ['You said: Two']]);
+  assert.equal(stand.kept.map(textsIn), [['You said: One'], ['You said: Two']]);
 });
 
 test.run();

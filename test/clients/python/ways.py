@@ -29,10 +29,10 @@ def openai_chat(question, stream=False):
     messages = [{"role": "user", "content": question}]
 
     def answer():
-        asked = dict(model="gpt-4o-mini", messages=messages, tools=[CHAT_TOOL])
+        params = dict(model="gpt-4o-mini", messages=messages, tools=[CHAT_TOOL])
         if not stream:
-            return client.chat.completions.create(**asked).choices[0].message
-        with client.chat.completions.stream(**asked, stream_options={"include_usage": True}) as events:
+            return client.chat.completions.create(**params).choices[0].message
+        with client.chat.completions.stream(**params, stream_options={"include_usage": True}) as events:
             for _ in events:
                 pass
             return events.get_final_completion().choices[0].message
@@ -53,10 +53,10 @@ def openai_responses(question, stream=False):
     items = [{"role": "user", "content": question}]
 
     def answer():
-        asked = dict(model="gpt-5-mini", input=items, tools=[tool])
+        params = dict(model="gpt-5-mini", input=items, tools=[tool])
         if not stream:
-            return client.responses.create(**asked)
-        with client.responses.stream(**asked) as events:
+            return client.responses.create(**params)
+        with client.responses.stream(**params) as events:
             for _ in events:
                 pass
             return events.get_final_response()
@@ -76,10 +76,10 @@ def anthropic_messages(question, stream=False):
     messages = [{"role": "user", "content": question}]
 
     def answer():
-        asked = dict(model="claude-sonnet-4-6", max_tokens=500, messages=messages, tools=[tool])
+        params = dict(model="claude-sonnet-4-6", max_tokens=500, messages=messages, tools=[tool])
         if not stream:
-            return client.messages.create(**asked)
-        with client.messages.stream(**asked) as events:
+            return client.messages.create(**params)
+        with client.messages.stream(**params) as events:
             return events.get_final_message()
 
     first = answer()
@@ -146,8 +146,8 @@ def litellm(question, model, **where):
     messages = [{"role": "user", "content": question}]
 
     def answer():
-        asked = dict(model=model, messages=messages, tools=[CHAT_TOOL], api_key=KEY, **where)
-        return library.completion(**asked).choices[0].message
+        params = dict(model=model, messages=messages, tools=[CHAT_TOOL], api_key=KEY, **where)
+        return library.completion(**params).choices[0].message
 
     first = answer()
     messages.append(first.model_dump(exclude_none=True))

@@ -53,21 +53,21 @@ test('wherever the bodies are cut into chunks, and chunks and heads into writes:
   await fc.assert(
     fc
       .asyncProperty(side('length', 'chunks'), side('length', 'chunks', 'close'), async (request, answer) => {
-        const asked = wireOf(
+        const requestWire = wireOf(
           (lines) => askHead('/v1/messages', lines),
           request.framing,
           Buffer.from(request.bytes),
           request.chunks,
         );
-        const said = wireOf(
+        const answerWire = wireOf(
           (lines) => answerHead('200 OK', lines),
           answer.framing,
           Buffer.from(answer.bytes),
           answer.chunks,
         );
         const script: Script = [
-          ...steps(client, asked, request.writes),
-          ...steps(upstream, said, answer.writes),
+          ...steps(client, requestWire, request.writes),
+          ...steps(upstream, answerWire, answer.writes),
           ...(answer.framing === 'close' ? [upstreamLeaves()] : []),
         ];
         keptWhatPassed(await passesUnchanged(script));

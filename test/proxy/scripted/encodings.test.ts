@@ -14,7 +14,7 @@ const encoded = (coding: string, bytes: Uint8Array): Script => [
   asks('{"model":"m"}', [ACCEPTS]),
   answers('200 OK', ['Content-Type: application/json', `Content-Encoding: ${coding}`, 'Vary: Accept-Encoding'], bytes),
 ];
-const asked = (coding: string, bytes: Uint8Array): Script => [
+const encodedRequest = (coding: string, bytes: Uint8Array): Script => [
   asks(bytes, [`Content-Encoding: ${coding}`]),
   answers('200 OK', ['Content-Type: application/json'], DOCUMENT),
 ];
@@ -56,9 +56,9 @@ const SCRIPTS: Record<string, Script> = {
       ...(await flushed('event: a\ndata: 1\n\n', 'data: 2\n\n', ': still here\n\n')),
     ),
   ],
-  'a zstd request': asked('zstd', zstdStored(Buffer.from('{"model":"m"}'))),
-  'a gzip request': asked('gzip', gzipSync('{"model":"m"}')),
-  'a request encoded twice': asked('br, gzip', gzipSync(brotliCompressSync('{"model":"m"}'))),
+  'a zstd request': encodedRequest('zstd', zstdStored(Buffer.from('{"model":"m"}'))),
+  'a gzip request': encodedRequest('gzip', gzipSync('{"model":"m"}')),
+  'a request encoded twice': encodedRequest('br, gzip', gzipSync(brotliCompressSync('{"model":"m"}'))),
 };
 
 for (const [what, script] of Object.entries(SCRIPTS)) {

@@ -89,7 +89,7 @@ const TORN: Record<string, Script> = {
 for (const [what, script] of Object.entries(TORN)) {
   test(`${what} is torn at the same byte for the client and in the journal`, async () => {
     const played = await passesUnchanged(script);
-    assert.is(played.answered[0]?.whole, false);
+    assert.is(played.responses[0]?.whole, false);
     keptWhatPassed(played);
   });
 }
@@ -102,10 +102,10 @@ const LEFT: Record<string, Script> = {
 
 for (const [when, script] of Object.entries(LEFT)) {
   test(`a client that leaves ${when} is gone for the upstream too, and what passed is kept`, async () => {
-    const { asked, answered, calls } = await passesUnchanged(script);
+    const { requests, responses, calls } = await passesUnchanged(script);
     assert.is(calls[0]?.closed?.ending, 'client_closed');
-    assert.equal(Buffer.from(calls[0]?.request ?? []), Buffer.concat(asked[0]?.body ?? []));
-    assert.equal(Buffer.from(calls[0]?.response ?? []), Buffer.concat(answered[0]?.body ?? []));
+    assert.equal(Buffer.from(calls[0]?.request ?? []), Buffer.concat(requests[0]?.body ?? []));
+    assert.equal(Buffer.from(calls[0]?.response ?? []), Buffer.concat(responses[0]?.body ?? []));
   });
 }
 

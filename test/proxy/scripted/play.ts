@@ -11,8 +11,8 @@ import { bodyBytes, type Message, progressOf, wireReader } from './wire.ts';
 
 /** What came out of the wire, at its two ends. */
 export type Played = {
-  asked: Message[]; // by the upstream
-  answered: Message[]; // by the client
+  requests: Message[]; // by the upstream
+  responses: Message[]; // by the client
   /** After each frame that was held: how many bytes of bodies each side had by then. */
   boundaries: string[];
 };
@@ -34,20 +34,20 @@ export async function passesUnchanged(script: Script): Promise<Played & { calls:
     stands.push(stand);
     return stand.port;
   });
-  for (const stand of stands) await stand.outcomes(through.asked.length);
+  for (const stand of stands) await stand.outcomes(through.requests.length);
   await journal.close();
   assert.equal(through.boundaries, direct.boundaries, 'what each side had after each frame');
-  sameMessages(through.answered, direct.answered);
-  sameMessages(through.asked, direct.asked);
+  sameMessages(through.responses, direct.responses);
+  sameMessages(through.requests, direct.requests);
   const calls = (await readDead(folder)).flatMap((entry) => (entry.kind === 'call' ? [entry.call] : []));
   return { ...through, calls };
 }
 
 /** What was kept of the script's only call is what passed; of an answer that was torn, as much as the client has. */
-export function keptWhatPassed({ asked, answered, calls }: Played & { calls: JournalCall[] }): void {
+export function keptWhatPassed({ requests, responses, calls }: Played & { calls: JournalCall[] }): void {
   const [call] = calls;
-  const [request] = asked;
-  const answer = answered.find(({ start }) => !/ 1\d\d /.test(start));
+  const [request] = requests;
+  const answer = responses.find(({ start }) => !/ 1\d\d /.test(start));
   assert.is(calls.length, 1);
   sameBytes(Buffer.from(call?.request ?? []), bodyOf(request), 'the request as it is kept');
   sameBytes(Buffer.from(call?.response ?? []), bodyOf(answer), 'the answer as it is kept');
@@ -106,7 +106,7 @@ async function playThere(script: Script, portOf: (port: number) => number | Prom
     client.socket().destroy();
     upstream.close();
   }
-  return { asked: upstream.messages, answered: client.messages, boundaries };
+  return { requests: upstream.messages, responses: client.messages, boundaries };
 }
 
 type Side = 'client' | 'upstream';

@@ -29,8 +29,8 @@ const TARGETS = [
 
 for (const target of TARGETS) {
   test(`the target ${target.slice(0, 60)} arrives as it was written`, async () => {
-    const { asked } = await passesUnchanged([gets(target), answers('200 OK', [], 'ok')]);
-    assert.is(asked[0]?.start, `GET ${target} HTTP/1.1`);
+    const { requests } = await passesUnchanged([gets(target), answers('200 OK', [], 'ok')]);
+    assert.is(requests[0]?.start, `GET ${target} HTTP/1.1`);
   });
 }
 

@@ -85,7 +85,7 @@ async function slowProvider() {
     open.clear();
   };
   const upstream = await startUpstream([
-    (_asked, outgoing) => {
+    (_request, outgoing) => {
       outgoing.writeHead(200, { 'content-type': 'text/event-stream' });
       const block = { index: 0, content_block: { type: 'text', text: '' } };
       send(outgoing, { type: 'message_start', ...{ message: { ...message, usage } } });

@@ -55,7 +55,7 @@ test('neither before the first byte, nor between two, nor in an upload; on a con
   seen,
 }) => {
   let answering: ServerResponse | undefined;
-  const stand = await openStand((_asked, index) =>
+  const stand = await openStand((_request, index) =>
     index === 0
       ? { body: 'first' }
       : (_again, outgoing) => {
