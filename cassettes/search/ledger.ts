@@ -131,8 +131,8 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
       const rows = await queryRows<Omit<SpanToEmbed, keyof Due> & SpanRef>(
         db.query.bind(db),
         `select l.trace_id, l.span_id, l.session_id, l.fingerprint, l.plain_text
-           from unnest($1::uuid[], $2::uuid[]) as asked (trace_id, span_id)
-           join (${listedSpans(relations.spans)}) l on l.trace_id = asked.trace_id and l.span_id = asked.span_id
+           from unnest($1::uuid[], $2::uuid[]) as requested (trace_id, span_id)
+           join (${listedSpans(relations.spans)}) l on l.trace_id = requested.trace_id and l.span_id = requested.span_id
           where l.plain_text is not null`,
         [uuids(due.map(({ trace_id }) => trace_id)), uuids(due.map(({ span_id }) => span_id))],
       );

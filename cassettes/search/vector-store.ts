@@ -77,15 +77,15 @@ const ROWS = (parameter: string) => `jsonb_to_recordset(${parameter}::jsonb)
     as r (trace_id uuid, span_id uuid, session_id uuid, started_at timestamptz, fingerprint text)`;
 
 const COPY = `
-with told as (
+with source as (
   select * from ${ROWS('$1')}
 ), gone as (
   delete from listed_spans l
    where l.trace_id between $2::uuid and $3::uuid
-     and not exists (select 1 from told t where t.trace_id = l.trace_id and t.span_id = l.span_id)
+     and not exists (select 1 from source t where t.trace_id = l.trace_id and t.span_id = l.span_id)
 )
 insert into listed_spans (trace_id, span_id, session_id, started_at, fingerprint)
-select trace_id, span_id, session_id, started_at, fingerprint from told order by trace_id, span_id
+select trace_id, span_id, session_id, started_at, fingerprint from source order by trace_id, span_id
 on conflict (trace_id, span_id) do update
   set session_id = excluded.session_id, started_at = excluded.started_at, fingerprint = excluded.fingerprint`;
 

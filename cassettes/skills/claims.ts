@@ -77,7 +77,7 @@ const wholes = new WeakMap<TranscriptStep, string>();
 
 /** The whole normalised text of a step, computed once. */
 function wholeOf(step: TranscriptStep): string {
-  const whole = wholes.get(step) ?? normal(step.said.map(({ text }) => text).join('\n'));
+  const whole = wholes.get(step) ?? normal(step.utterances.map(({ text }) => text).join('\n'));
   wholes.set(step, whole);
   return whole;
 }

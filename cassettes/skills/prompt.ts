@@ -50,8 +50,10 @@ function sessionsOf(steps: readonly TranscriptStep[]): TranscriptStep[][] {
 const sessionText = (steps: readonly TranscriptStep[], fence: string): string =>
   [
     `Session ${steps[0]?.sessionId}`,
-    ...steps.flatMap(({ spanId, said }) =>
-      said.map(({ by, text }) => `<record-${fence} span="${spanId}" by="${BY[by]}">\n${text}\n</record-${fence}>`),
+    ...steps.flatMap(({ spanId, utterances }) =>
+      utterances.map(
+        ({ by, text }) => `<record-${fence} span="${spanId}" by="${BY[by]}">\n${text}\n</record-${fence}>`,
+      ),
     ),
   ].join('\n');
 

@@ -9,7 +9,7 @@ type Core = NonNullable<Env['CORE']>;
 
 export type Utterance = { by: 'user' | 'assistant' | 'call' | 'result'; text: string };
 /** One span of a session, as far as it contains text. */
-export type TranscriptStep = { sessionId: string; traceId: string; spanId: string; said: Utterance[] };
+export type TranscriptStep = { sessionId: string; traceId: string; spanId: string; utterances: Utterance[] };
 
 /** The limit of one utterance, in characters. */
 const MOST: Record<Utterance['by'], number> = { user: 4_000, assistant: 3_000, call: 1_500, result: 1_500 };
@@ -77,7 +77,10 @@ function fittingCount(steps: readonly TranscriptStep[], characters: number): num
 const FENCE = 160; // characters around each utterance in the prompt (prompt.ts)
 
 const sizeOf = (steps: readonly TranscriptStep[]): number =>
-  steps.reduce((sum, { said }) => sum + said.reduce((length, { text }) => length + text.length + FENCE, 0), 0);
+  steps.reduce(
+    (sum, { utterances }) => sum + utterances.reduce((length, { text }) => length + text.length + FENCE, 0),
+    0,
+  );
 
 type Page = { items: { trace_id: string; synthetic?: string }[]; next_cursor?: string };
 
@@ -128,7 +131,7 @@ async function traceSteps(
   const spans = (read?.spans ?? []).filter(
     ({ inherited_from_session_id: from }) => from === undefined || !sources.has(from),
   );
-  return spans.map(stepOf).filter(({ said }) => said.length > 0);
+  return spans.map(stepOf).filter(({ utterances }) => utterances.length > 0);
 }
 
 /** Exported for tests of the texts of a span. */
@@ -136,7 +139,7 @@ export function stepOf({ session_id, trace_id, span_id, ...span }: Span): Transc
   const utterances = utterancesIn(span)
     .map(({ by, text }) => ({ by, text: clipped(masked(text).trim(), MOST[by]) })) // masked before it is clipped: half a key has no shape
     .filter(({ text }) => text !== '');
-  return { sessionId: session_id, traceId: trace_id, spanId: span_id, said: utterances };
+  return { sessionId: session_id, traceId: trace_id, spanId: span_id, utterances };
 }
 
 function utterancesIn({

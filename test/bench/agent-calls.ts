@@ -9,10 +9,10 @@ export function agent(session: string, head = 0): () => AgentCall {
   let history = '';
   let n = 0;
   const system = JSON.stringify(words(head, 1));
-  const said = (message: object) => {
+  const addMessage = (message: object) => {
     history += `${history === '' ? '' : ','}${JSON.stringify(message)}`;
   };
-  said({ role: 'user', content: `The task of ${session}: ${words(1_000, 7)}` });
+  addMessage({ role: 'user', content: `The task of ${session}: ${words(1_000, 7)}` });
   return () => {
     n++;
     const request = `{"model":"claude-sonnet-4-5","max_tokens":32000,"system":${system},"messages":[${history}]}`;
@@ -24,9 +24,9 @@ export function agent(session: string, head = 0): () => AgentCall {
       stop_reason: ends ? 'end_turn' : 'tool_use',
       usage: { input_tokens: 10, cache_read_input_tokens: 500 * n, output_tokens: 150 },
     });
-    said({ role: 'assistant', content });
+    addMessage({ role: 'assistant', content });
     const result = { type: 'tool_result', tool_use_id: use.id, content: words(1_200, n) };
-    said({ role: 'user', content: ends ? `And now ${n}: ${words(500, n)}` : [result] });
+    addMessage({ role: 'user', content: ends ? `And now ${n}: ${words(500, n)}` : [result] });
     return { session, request: Buffer.from(request), response };
   };
 }

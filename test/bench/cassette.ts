@@ -61,12 +61,12 @@ async function served(folder: string) {
 /** Of requests that begin at a fixed rate, whether or not the ones before were answered. Throws at the first that is not 200. */
 async function latencies(url: string, seconds: number): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-  const asked: Promise<number>[] = [];
+  const pending: Promise<number>[] = [];
   for (let i = 0; i < RATE * seconds; i++) {
-    asked.push(latency(url, agent));
+    pending.push(latency(url, agent));
     await new Promise((resolve) => setTimeout(resolve, 1000 / RATE));
   }
-  const samples = await Promise.all(asked);
+  const samples = await Promise.all(pending);
   agent.destroy();
   return samples;
 }

@@ -38,7 +38,7 @@ export async function streamThrough(route: Route, pid: number): Promise<Streamed
 }
 
 /** As what the frames are due, for a heading. */
-export const streamsAsked = `${STREAMS} streams × ${DELTAS} deltas, ${APART_MS} ms apart`;
+export const streamsHeading = `${STREAMS} streams × ${DELTAS} deltas, ${APART_MS} ms apart`;
 
 function oneStream({ name, url, headers }: Route, id: string): Promise<{ equal: number; gaps: number[] }> {
   const body = JSON.stringify({

@@ -7,7 +7,7 @@ import { emptyFolder, removeFolder, startProxyAlone, startService } from '../sup
 import { bounded, heading, median, ms, percentiles, perSecond, row } from './figures.ts';
 import { startNeighbours, startUpstream } from './peers.ts';
 import { atFixedRate, type Route } from './proxy-rate.ts';
-import { type Streamed, streamsAsked, streamThrough } from './proxy-streams.ts';
+import { type Streamed, streamsHeading, streamThrough } from './proxy-streams.ts';
 import { throughput } from './proxy-throughput.ts';
 
 const ROUNDS = 10; // of a second each, in turn, so that a busy moment of the machine is everybody's
@@ -100,7 +100,7 @@ async function firstBytes(
 }
 
 async function streams(routes: readonly Measured[], note: Note): Promise<void> {
-  heading(streamsAsked);
+  heading(streamsHeading);
   row('', 'frames equal', 'gap p50', 'gap p99', 'added p50', 'added p99', 'memory');
   const all = routes.map((): Streamed[] => []);
   for (let round = 0; round < STREAM_ROUNDS; round++)

@@ -98,9 +98,9 @@ async function benchSessions(kind: string, database: TestDatabase): Promise<void
 async function timed(ask: () => Promise<unknown>, times: number): Promise<number[]> {
   const samples: number[] = [];
   for (let n = -2; n < times; n++) {
-    const asked = performance.now();
+    const startedAt = performance.now();
     await ask();
-    if (n >= 0) samples.push(performance.now() - asked); // the first ones plan and fill caches
+    if (n >= 0) samples.push(performance.now() - startedAt); // the first ones plan and fill caches
   }
   return samples;
 }

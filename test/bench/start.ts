@@ -66,10 +66,10 @@ async function startAndStop(program: string, folder: string): Promise<Times> {
   };
   const [proxyMs, apiMs, ingestMs] = await Promise.all([after(proxy), after(api), after(ingest)]);
   await sleep(2_000); // what it does behind its listeners is done
-  const asked = performance.now();
+  const signalledAt = performance.now();
   service.kill('SIGTERM');
   await once(service, 'exit');
-  return { proxy: proxyMs, api: apiMs, ingest: ingestMs, stop: performance.now() - asked };
+  return { proxy: proxyMs, api: apiMs, ingest: ingestMs, stop: performance.now() - signalledAt };
 }
 
 /** Whatever the answer is: the proxy passes every path on. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Manifest } from '../../core/web/assets.ts';
 import { bounded, heading, kilobytes, median, row } from './figures.ts';
 import { putNodes } from './put-nodes.ts';
-import { blankPage, type Noted, notedOn } from './web-page.ts';
+import { blankPage, type PageTimes, pageTimes } from './web-page.ts';
 import type { Ground } from './web-stand.ts';
 
 const LOADS = 7;
@@ -20,7 +20,7 @@ export async function benchLoad(ground: Ground): Promise<void> {
     { name: 'B4', slower: 4, paint: 600, first: 1_200 },
   ]) {
     heading(`The list of 100,000 sessions in a new profile${slower > 1 ? `, processor ${slower} times slower` : ''}`);
-    const loads: Noted[] = [];
+    const loads: PageTimes[] = [];
     for (let n = -1; n < LOADS; n++) {
       const load = await loaded(ground, base, slower);
       if (n >= 0) loads.push(load); // the service's first answer plans and fills caches
@@ -30,13 +30,13 @@ export async function benchLoad(ground: Ground): Promise<void> {
   }
 }
 
-async function loaded(ground: Ground, base: string, slower: number): Promise<Noted> {
+async function loaded(ground: Ground, base: string, slower: number): Promise<PageTimes> {
   const { context, page, cdp } = await blankPage(await ground.browser(), ROWS);
   await cdp.send('Emulation.setCPUThrottlingRate', { rate: slower });
   await page.goto(`${base}/`);
-  const noted = await notedOn(page);
+  const times = await pageTimes(page);
   await context.close();
-  return noted;
+  return times;
 }
 
 async function benchSizes(ground: Ground, base: string): Promise<void> {
@@ -68,7 +68,7 @@ async function scriptOnTheWire(ground: Ground, base: string): Promise<{ bodies: 
   });
   await cdp.send('Network.enable');
   await page.goto(`${base}/`);
-  await notedOn(page);
+  await pageTimes(page);
   await context.close();
   return { bodies, heads };
 }

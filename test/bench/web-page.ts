@@ -4,14 +4,14 @@ import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 /** What must hold, once the page has set this mark, for it to be readable. */
 export type Readable = { mark: string; what: 'sessions' | 'talk' } | { mark: string; what: 'span'; span: string };
 
-export type Noted = {
+export type PageTimes = {
   /** Since navigation began: the page's own mark, and the end of the first frame that shows what it promises. */
   marked: number;
   shown: number;
   firstPaint: number;
 };
 
-type Seen = { long: number[]; shifts: { at: number; value: number }[]; noted: Noted | null };
+type Seen = { long: number[]; shifts: { at: number; value: number }[]; times: PageTimes | null };
 declare global {
   var seen: Seen; // in the page
 }
@@ -28,9 +28,9 @@ export async function blankPage(browser: Browser, readable?: Readable): Promise<
 }
 
 /** @throws {Error} when the page cannot be read within half a minute */
-export async function notedOn(page: Page): Promise<Noted> {
-  const noted = await page.waitForFunction(() => seen.noted, undefined, { polling: 50 });
-  return (await noted.jsonValue()) as Noted;
+export async function pageTimes(page: Page): Promise<PageTimes> {
+  const handle = await page.waitForFunction(() => seen.times, undefined, { polling: 50 });
+  return (await handle.jsonValue()) as PageTimes;
 }
 
 /** Waits until the page has set this mark. */
@@ -39,7 +39,7 @@ export const markedOn = (page: Page, mark: string): Promise<unknown> =>
 
 /** Runs in the page, before any script of it. */
 function note(readable: Readable | null): void {
-  const notes: Seen = { long: [], shifts: [], noted: null };
+  const notes: Seen = { long: [], shifts: [], times: null };
   globalThis.seen = notes;
   new PerformanceObserver((list) => {
     for (const { duration } of list.getEntries()) notes.long.push(duration);
@@ -77,7 +77,7 @@ function note(readable: Readable | null): void {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
       const [paint] = performance.getEntriesByName('first-contentful-paint');
-      notes.noted = { marked: mark.startTime, shown: performance.now(), firstPaint: paint?.startTime ?? Number.NaN };
+      notes.times = { marked: mark.startTime, shown: performance.now(), firstPaint: paint?.startTime ?? Number.NaN };
     };
     port2.postMessage(null); // comes after the frame is painted
   };

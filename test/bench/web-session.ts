@@ -2,7 +2,7 @@
 import type { Outline } from '../../core/model/outline.ts';
 import { read } from '../support/serve.ts';
 import { bounded, heading, median } from './figures.ts';
-import { blankPage, markedOn, type Noted, notedOn, type Readable } from './web-page.ts';
+import { blankPage, markedOn, type PageTimes, pageTimes, type Readable } from './web-page.ts';
 import type { Ground } from './web-stand.ts';
 
 const LOADS = 7;
@@ -27,16 +27,16 @@ export async function benchSession(ground: Ground): Promise<void> {
 }
 
 async function loads(ground: Ground, address: string, readable: Readable): Promise<number[]> {
-  const noted: Noted[] = [];
+  const times: PageTimes[] = [];
   for (let n = -1; n < LOADS; n++) {
     const { context, page } = await blankPage(await ground.browser(), readable);
     await page.goto(address);
-    const one = await notedOn(page);
-    if (n >= 0) noted.push(one); // the service's first answer plans and fills caches
+    const one = await pageTimes(page);
+    if (n >= 0) times.push(one); // the service's first answer plans and fills caches
     await markedOn(page, 'svc:outline-complete'); // the database would go on with its rest, beside the next load
     await context.close();
   }
-  return noted.map(({ shown }) => shown);
+  return times.map(({ shown }) => shown);
 }
 
 async function spanAt(base: string, session: string, index: number): Promise<string> {

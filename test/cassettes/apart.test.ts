@@ -44,8 +44,8 @@ databaseSuite('search and skills apart from the service', (test, database) => {
   });
 
   test('a skill that is generated from a hostile transcript stalls nobody', async () => {
-    const llm = await startScriptedLlm((asked) => {
-      const [{ span = '', text = '' } = {}] = recordsIn(asked);
+    const llm = await startScriptedLlm((request) => {
+      const [{ span = '', text = '' } = {}] = recordsIn(request);
       const quote = text.slice(0, 40);
       return JSON.stringify({
         name: 'x',

@@ -136,7 +136,10 @@ onEachDatabase(
 
     test('it leaves things out behind a base URL, and has them back as the README says', async ({ service }) => {
       const bare = await firstCallWith(service, 'Is anything missing?', { model: 'opus' });
-      const whole = await firstCallWith(service, 'Is all of it there?', { model: 'opus[1m]', ENABLE_TOOL_SEARCH: 'true' });
+      const whole = await firstCallWith(service, 'Is all of it there?', {
+        model: 'opus[1m]',
+        ENABLE_TOOL_SEARCH: 'true',
+      });
       assert.equal([bare.contextWindow, whole.contextWindow], [200_000, 1_000_000]);
       assert.not.ok(bare.tools.includes('ToolSearch'));
       assert.ok(whole.tools.includes('ToolSearch'));

@@ -87,7 +87,9 @@ onEachDatabase(
         assert.equal(tools[0]?.input[0]?.tool_input, { cmd: COMMAND });
         assert.match(tools[0]?.output[0]?.tool_output ?? '', PRINTED);
 
-        const upgrades = provider.requestLines.slice(linesBefore).filter((line) => line === 'UPGRADE /v1/responses').length;
+        const upgrades = provider.requestLines
+          .slice(linesBefore)
+          .filter((line) => line === 'UPGRADE /v1/responses').length;
         assert.is(upgrades > 0, sockets);
         const captured = warmUps + 2;
         assert.equal(await booked(service, before, captured + upgrades), {

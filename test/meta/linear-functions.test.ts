@@ -30,9 +30,14 @@ const call = { call_kind: 'main', inherited_from: null, said_blocks: [0], output
 
 /** What a skill is made of when a model says this, and claims to have it from the transcript. */
 function drawnFrom(text: string) {
-  const said = text.slice(0, 4_000);
-  const step = { sessionId: session, traceId: session, spanId: 's', said: [{ by: 'user' as const, text: said }] };
-  const claims = [{ text, sources: [{ span: 's', quote: said }] }];
+  const quote = text.slice(0, 4_000);
+  const step = {
+    sessionId: session,
+    traceId: session,
+    spanId: 's',
+    utterances: [{ by: 'user' as const, text: quote }],
+  };
+  const claims = [{ text, sources: [{ span: 's', quote }] }];
   return drawn(SkillAnswer.parse({ name: text, sections: [{ heading: text, claims }] }), [step], undefined);
 }
 

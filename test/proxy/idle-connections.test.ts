@@ -138,7 +138,13 @@ test('a call that was on its way is answered 502 and never sent twice: who asked
 });
 
 test('a provider’s own client tries again, and its user does not notice', async () => {
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text: 'Hi' }] };
+  const message = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [{ type: 'text', text: 'Hi' }],
+  };
   const stand = await openStand(diesAtWork(message));
   const client = new Anthropic({ baseURL: `http://127.0.0.1:${stand.port}`, apiKey: 'k' });
   const body = { model: 'm', max_tokens: 9, messages: [{ role: 'user' as const, content: 'Hello' }] };

@@ -139,7 +139,8 @@ test('fragments, pings, pongs, binary messages, subprotocol and closing words pa
 
 test('a message in lines of its own is kept as one line', async () => {
   const { stand, connect } = await openSockets((socket, request, number) => {
-    for (const event of echoEvents(request, number)) socket.send(JSON.stringify(event, null, 2).replaceAll('\n', '\r\n'));
+    for (const event of echoEvents(request, number))
+      socket.send(JSON.stringify(event, null, 2).replaceAll('\n', '\r\n'));
   });
   const client = await connect();
   await ask(client, create('Pretty'));

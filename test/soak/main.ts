@@ -91,10 +91,10 @@ const parts: Record<string, Part> = {
   },
 };
 
-const asked = process.argv.slice(2);
-const unknown = asked.filter((name) => !(name in parts));
+const requested = process.argv.slice(2);
+const unknown = requested.filter((name) => !(name in parts));
 if (unknown.length > 0) throw new Error(`Cannot soak ${unknown.join(', ')}: there is ${Object.keys(parts).join(', ')}`);
-const chosen = Object.keys(parts).filter((name) => asked.length === 0 || asked.includes(name));
+const chosen = Object.keys(parts).filter((name) => requested.length === 0 || requested.includes(name));
 const elsewhere = chosen.includes('disk') ? inOwnMounts() : null;
 if (typeof elsewhere === 'number') process.exitCode = elsewhere;
 else await soak(elsewhere);
@@ -120,15 +120,15 @@ async function soak(noDisk: string | null): Promise<void> {
 
 async function holds(name: string, database: string, where: Where): Promise<boolean> {
   const began = performance.now();
-  const told = await parts[name]?.run(where).then(
+  const result = await parts[name]?.run(where).then(
     (figures) => ({ kept: true, text: written(figures) }),
     (error: Error) => ({ kept: false, text: error.message }),
   );
   const seconds = ((performance.now() - began) / 1000).toFixed(0);
   console.log(
-    `${told?.kept ? ' ok ' : 'FAIL'} ${seconds.padStart(5)} s  ${`${name} (${database})`.padEnd(18)}  ${told?.text}`,
+    `${result?.kept ? ' ok ' : 'FAIL'} ${seconds.padStart(5)} s  ${`${name} (${database})`.padEnd(18)}  ${result?.text}`,
   );
-  return told?.kept ?? false;
+  return result?.kept ?? false;
 }
 
 /** Prints the memory of each process now and then. */

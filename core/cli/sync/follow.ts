@@ -76,7 +76,7 @@ export function followTranscripts(options: FollowOptions): Following {
   const round = async (isLast: boolean) => {
     const files = await changedFiles();
     if (files.length === 0) return;
-    const client = await openIngestClient({ address, signal: aborting.signal, patienceMs: PATIENCE_MS });
+    const client = await openIngestClient({ address, signal: aborting.signal, retryForMs: RETRY_FOR_MS });
     try {
       const sent = await openSentFiles(folder, client.installation);
       const due = files.filter(
@@ -128,7 +128,7 @@ export function followTranscripts(options: FollowOptions): Following {
 }
 
 /** A service that is away is tried again in the next round. */
-const PATIENCE_MS = 2_000;
+const RETRY_FOR_MS = 2_000;
 
 type Watches = { set(folders: readonly string[]): void };
 

@@ -15,7 +15,7 @@ const PING_TIMEOUT_MS = 5_000;
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
 /** For how long uploads are tried again while none succeeds. */
-const PATIENCE_MS = 60_000;
+const RETRY_FOR_MS = 60_000;
 
 export type SentTo = { kind: 'accepted'; session_id: string; deduped: boolean };
 /** The service has looked at it and does not store it; a second attempt would end as this one did. */
@@ -29,15 +29,15 @@ export type IngestClient = {
   close(): void;
 };
 
-type Options = { address: string; signal: AbortSignal; patienceMs?: number };
+type Options = { address: string; signal: AbortSignal; retryForMs?: number };
 
 /** @throws {OperatorError} nobody listens there, or something that is no ingest API of ours: it must not get anybody's prompts */
-export async function openIngestClient({ address, signal, patienceMs = PATIENCE_MS }: Options): Promise<IngestClient> {
+export async function openIngestClient({ address, signal, retryForMs = RETRY_FOR_MS }: Options): Promise<IngestClient> {
   const agent = new Agent({ keepAlive: true, maxSockets: UPLOADS });
   const slots = openSemaphore(UPLOADS);
   let succeededAt = performance.now();
 
-  /** Until it is answered with another status than 'try again', or the patience ends. */
+  /** Until it is answered with another status than 'try again', or the time for retries ends. */
   async function persistent(send: () => Promise<Response>): Promise<Response> {
     const backoff = openBackoff({ firstMs: FIRST_WAIT_MS, maxMs: LONGEST_WAIT_MS });
     for (;;) {
@@ -47,7 +47,7 @@ export async function openIngestClient({ address, signal, patienceMs = PATIENCE_
         return response;
       }
       if (signal.aborted) throw stopped();
-      const leftMs = succeededAt + patienceMs - performance.now();
+      const leftMs = succeededAt + retryForMs - performance.now();
       if (leftMs <= 0) throw new OperatorError(`Cannot send the transcripts: ${whyNot(response, address)}`);
       const wanted = response instanceof Error ? 0 : response.retryAfterMs;
       await sleepUntil(signal, Math.min(leftMs, LONGEST_WAIT_MS, Math.max(wanted, backoff.next())));

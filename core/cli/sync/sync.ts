@@ -22,7 +22,7 @@ export type SyncOptions = {
   /** Whether a person reads `err`. */
   isTerminal: boolean;
   /** For how long a service that takes nothing is tried again; default: a minute. */
-  patienceMs?: number;
+  retryForMs?: number;
 };
 
 const DAY_MS = 86_400_000;
@@ -42,7 +42,7 @@ export async function sync(loaded: LoadedConfig, options: SyncOptions, io: Io): 
   try {
     const client = await openIngestClient({
       ...{ address, signal: stop.signal },
-      ...(options.patienceMs !== undefined && { patienceMs: options.patienceMs }),
+      ...(options.retryForMs !== undefined && { retryForMs: options.retryForMs }),
     });
     try {
       const sent = await openSentFiles(stateFolder(loaded, io.home), client.installation);

@@ -256,16 +256,16 @@ const headsOf = (sessions: readonly Unfolded[], max_turns: number): SQL => sql`
              row_number() over (partition by p.ordinal order by t.requested_at, ${callId}) as place
         from (select * from own union all select * from moved) p
         join svc.raw_turns t on t.raw_turn_id = p.raw_turn_id
-    ), said as materialized (
+    ), turn_slices as materialized (
       select p.of_session, p.raw_turn_id, n.slice_id
         from placed p
         join svc.nodes n on n.raw_turn_id = p.raw_turn_id and n.session_id = p.of_session
        where p.place <= ${max_turns + 1}
     ), slices as materialized (
-      select distinct s.slice_id, s.size_bytes from svc.slices s where s.slice_id in (select k.slice_id from said k)
+      select distinct s.slice_id, s.size_bytes from svc.slices s where s.slice_id in (select k.slice_id from turn_slices k)
     ), sizes as (
       select k.of_session, k.raw_turn_id, sum(s.size_bytes) as bytes
-        from said k join slices s on s.slice_id = k.slice_id
+        from turn_slices k join slices s on s.slice_id = k.slice_id
        group by k.of_session, k.raw_turn_id
     ), sized as (
       select p.*, p.response_bytes + coalesce(k.bytes, 0) as bytes

@@ -10,7 +10,7 @@ export async function knownSlices(db: Sql, { ids }: { ids: string[] }): Promise<
   if (ids.length === 0) return { known: [], purges };
   const rows = await db.rows<{ slice_id: string }>(sql`
     select encode(s.slice_id, 'hex') as slice_id
-      from unnest(${hexArray(ids)}::bytea[]) as asked (slice_id)
-      join svc.slices s on s.slice_id = asked.slice_id and s.partition_no = ${partition_no}`);
+      from unnest(${hexArray(ids)}::bytea[]) as requested (slice_id)
+      join svc.slices s on s.slice_id = requested.slice_id and s.partition_no = ${partition_no}`);
   return { known: rows.map((row) => row.slice_id), purges };
 }

@@ -35,14 +35,14 @@ async function insertLarge(database: TestDatabase, sessions: readonly number[]):
 
 /** Counts what is asked of the database, and fails from one question on. */
 function failing(at = Number.POSITIVE_INFINITY) {
-  const seen = { asked: 0, underWay: 0 };
+  const seen = { queries: 0, underWay: 0 };
   const through = (db: Db): Db => ({
     ...db,
-    async query(...asked) {
-      seen.asked += 1;
-      if (seen.asked >= at) throw Object.assign(new Error('a prompt'), { name: 'DatabaseError', sqlstate: '57014' });
+    async query(...args) {
+      seen.queries += 1;
+      if (seen.queries >= at) throw Object.assign(new Error('a prompt'), { name: 'DatabaseError', sqlstate: '57014' });
       seen.underWay += 1;
-      return db.query<never>(...asked).finally(() => {
+      return db.query<never>(...args).finally(() => {
         seen.underWay -= 1;
       });
     },
@@ -125,7 +125,7 @@ databaseSuite('export hold', (test, database) => {
     let text = '';
     while (!text.includes('\n')) text += Buffer.from((await reader?.read())?.value ?? []).toString();
     assert.ok(text.endsWith('\n'), 'nothing of the next');
-    assert.ok(seen.asked <= 6, `${seen.asked} questions`);
+    assert.ok(seen.queries <= 6, `${seen.queries} questions`);
     await reader?.cancel();
   });
 
@@ -134,20 +134,20 @@ databaseSuite('export hold', (test, database) => {
     const reader = (await exported.ask(SINGLE, { limits: PAGED, through, holdBytes: 1 })).body?.getReader();
     await reader?.read();
     await reader?.cancel();
-    const asked = seen.asked;
+    const queriesBefore = seen.queries;
     await new Promise((later) => setTimeout(later, 200));
-    assert.equal([seen.asked, seen.underWay], [asked, 0]);
-    assert.ok(asked < SPANS);
+    assert.equal([seen.queries, seen.underWay], [queriesBefore, 0]);
+    assert.ok(queriesBefore < SPANS);
   });
 
   test('one that leaves while its answer is held ends them too', async () => {
     const { seen, through } = failing();
     const leaving = new AbortController();
     const asking = exported.ask(SINGLE, { limits: PAGED, through }, { signal: leaving.signal });
-    while (seen.asked < 3) await new Promise((later) => setImmediate(later));
+    while (seen.queries < 3) await new Promise((later) => setImmediate(later));
     leaving.abort();
     assert.is((await asking).status, 500); // which nobody hears
-    assert.equal([seen.asked < SPANS, seen.underWay], [true, 0]);
+    assert.equal([seen.queries < SPANS, seen.underWay], [true, 0]);
   });
 
   test('the log says which failure it was, and never what an error quotes', async () => {

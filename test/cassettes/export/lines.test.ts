@@ -73,8 +73,8 @@ databaseSuite('export lines', (test, database) => {
   });
 
   test('so it does with turn headers only', async () => {
-    const asked = '/sessions?detail=traces';
-    const [whole, paged] = [await exported.ask(asked), await exported.ask(asked, { limits: SMALL })];
+    const path = '/sessions?detail=traces';
+    const [whole, paged] = [await exported.ask(path), await exported.ask(path, { limits: SMALL })];
     assert.is(await paged.text(), await whole.text());
   });
 
@@ -112,12 +112,12 @@ databaseSuite('export of what is unusual', (test, database) => {
   test.before.each(() => database().reset());
   test.after(() => exported.close());
 
-  const told = async (n: number): Promise<Json> =>
+  const lineOf = async (n: number): Promise<Json> =>
     (await linesOf(await exported.ask(`/sessions/${idOf('session', n)}`)))[0];
 
   test('a session of which nothing is derived has a line without traces', async () => {
     await insertSessions(database(), [{ n: 1 }]);
-    const { session, traces, links } = await told(1);
+    const { session, traces, links } = await lineOf(1);
     assert.equal([session.rollup.status, session.display_title, traces, links], ['unknown', 'harness-sess', [], []]);
   });
 
@@ -139,10 +139,10 @@ databaseSuite('export of what is unusual', (test, database) => {
     await database().sql(`update svc.spans set input = '[${block}]'::jsonb`);
     for (const given of [{}, { limits: SMALL }]) {
       const body = await (await exported.ask(`/sessions/${idOf('session', 1)}`, given)).text();
-      const [, told] = /"input":\[(.*?)\],"output"/.exec(body) ?? [];
-      assert.match(told ?? '', '"at": 12345678901234567890');
-      assert.match(told ?? '', '"price": 1.50');
-      assert.equal(JSON.parse(told ?? ''), JSON.parse(block));
+      const [, inputText] = /"input":\[(.*?)\],"output"/.exec(body) ?? [];
+      assert.match(inputText ?? '', '"at": 12345678901234567890');
+      assert.match(inputText ?? '', '"price": 1.50');
+      assert.equal(JSON.parse(inputText ?? ''), JSON.parse(block));
     }
   });
 

@@ -44,33 +44,33 @@ databaseSuite('export routes', (test, database) => {
   });
   test.after(() => exported.close());
 
-  const told = async (query: string, now?: string) => {
+  const listedSessions = async (query: string, now?: string) => {
     const answer = await exported.ask(`/sessions${query}`, now ? { now: Date.parse(now) } : {});
     assert.is(answer.status, 200);
     return (await linesOf(answer)).map(({ session }) => Number.parseInt(session.id.slice(1, 8), 16));
   };
 
   test('newest first, one line per session', async () => {
-    assert.equal(await told(''), [20, 5, 3, 2, 1]);
+    assert.equal(await listedSessions(''), [20, 5, 3, 2, 1]);
   });
 
   test('since: sessions with a turn started at or after it', async () => {
-    assert.equal(await told(`?since=${day(3)}`), [20, 5, 3]);
-    assert.equal(await told('?since=2026-11-03T00:00:00.000001Z'), [20, 5]);
+    assert.equal(await listedSessions(`?since=${day(3)}`), [20, 5, 3]);
+    assert.equal(await listedSessions('?since=2026-11-03T00:00:00.000001Z'), [20, 5]);
   });
 
   test('until: sessions with a turn started before it', async () => {
-    assert.equal(await told(`?until=${day(3)}`), [20, 2, 1]);
-    assert.equal(await told('?until=2026-11-03T00:00:00.000001Z'), [20, 3, 2, 1]);
+    assert.equal(await listedSessions(`?until=${day(3)}`), [20, 2, 1]);
+    assert.equal(await listedSessions('?until=2026-11-03T00:00:00.000001Z'), [20, 3, 2, 1]);
   });
 
   test('both bound when turns started, not when the session was created or last seen', async () => {
     assert.equal(
-      await told(`?since=${day(3)}&until=${day(19)}`),
+      await listedSessions(`?since=${day(3)}&until=${day(19)}`),
       [5, 3],
       'session 20 was silent between day 2 and day 20',
     );
-    assert.equal(await told(`?since=${day(2)}&until=${day(3)}`), [20, 2]);
+    assert.equal(await listedSessions(`?since=${day(2)}&until=${day(3)}`), [20, 2]);
   });
 
   test('the whole session is told, with its turns outside of the window', async () => {
@@ -83,9 +83,9 @@ databaseSuite('export routes', (test, database) => {
 
   test('since defaults to 30 days ago, and an older one is clamped to that without error', async () => {
     const later = '2026-12-03T00:00:00Z'; // 30 days after the 3rd
-    assert.equal(await told('', later), [20, 5, 3]);
-    assert.equal(await told('?since=2026-11-01T00:00:00Z', later), [20, 5, 3]);
-    assert.equal(await told('', '2026-12-03T00:00:00.001Z'), [20, 5]);
+    assert.equal(await listedSessions('', later), [20, 5, 3]);
+    assert.equal(await listedSessions('?since=2026-11-01T00:00:00Z', later), [20, 5, 3]);
+    assert.equal(await listedSessions('', '2026-12-03T00:00:00.001Z'), [20, 5]);
   });
 
   test('until not after since is an empty 200', async () => {
@@ -205,7 +205,7 @@ databaseSuite('export routes', (test, database) => {
       database(),
       many.map((n) => ({ n, session: n, started_at: day(10) })),
     );
-    assert.is((await told('')).length, 455);
+    assert.is((await listedSessions('')).length, 455);
     await database().sql(`delete from svc.sessions where harness_session_id ~ '^harness-session-1\\d\\d\\d$'`);
     await database().sql(`delete from svc.traces where started_at = '${day(10)}'`);
   });
@@ -311,8 +311,8 @@ databaseSuite('export through the mount', (test, database) => {
         [1, `/sessions/${idOf('session', 99)}`, 404],
       ] as const;
       for (const [n, path, status] of refusals) {
-        const said = operations[n]?.responses[status]?.content?.['application/problem+json'];
-        assert.is(check(said?.schema ?? {}, await (await stand.ask(path)).json()), null);
+        const problem = operations[n]?.responses[status]?.content?.['application/problem+json'];
+        assert.is(check(problem?.schema ?? {}, await (await stand.ask(path)).json()), null);
       }
     } finally {
       await stand.close();

@@ -280,12 +280,12 @@ databaseSuite('search: embedding in the background', (test, database) => {
       `select model, dimensions, count(distinct span_id)::int as spans from cassette_search.span_embeddings group by 1, 2`,
     );
     assert.equal(rows, [{ model: 'ollama/another@256', dimensions: 256, spans: before.embedded + 1 }]); // the curse is lifted
-    const asked = await standSearch(database(), { config: { ...ollama(), ...other }, name: 'search' });
+    const otherSearch = await standSearch(database(), { config: { ...ollama(), ...other }, name: 'search' });
     try {
-      assert.is((await asked.find('apples', 1)).results[0].user_prompt, 'how do apples grow');
-      assert.equal((await asked.status()).other_models, []);
+      assert.is((await otherSearch.find('apples', 1)).results[0].user_prompt, 'how do apples grow');
+      assert.equal((await otherSearch.status()).other_models, []);
     } finally {
-      await asked.close();
+      await otherSearch.close();
     }
   });
 

@@ -27,8 +27,8 @@ databaseSuite('search: in a process of its own', (test, database) => {
   let running: RunningCassette;
   let tmp: string;
   const { log } = recordedLog();
-  const find = async (query: string, asked = running): Promise<Response> =>
-    asked.fetch(new Request(`http://localhost/api/search/spans?${new URLSearchParams({ query })}`));
+  const find = async (query: string, cassette = running): Promise<Response> =>
+    cassette.fetch(new Request(`http://localhost/api/search/spans?${new URLSearchParams({ query })}`));
 
   test.before(async () => {
     built = await builtCassette('search');

@@ -26,10 +26,10 @@ const failureOf = async (embedder: Embedder): Promise<{ name: string; kind: stri
   );
 
 test('ollama is asked by POST /api/embed, several texts in one call', () =>
-  withServer({ dimensions: 768 }, async ({ url, requests: asked }) => {
+  withServer({ dimensions: 768 }, async ({ url, requests }) => {
     const embedder = ollama(`${url}/`);
     const vectors = await embedder.embed(['one', 'two']);
-    assert.equal(asked, [
+    assert.equal(requests, [
       { path: '/api/embed', authorization: undefined, model: 'embeddinggemma', input: ['one', 'two'] },
     ]);
     assert.equal(vectors, [wordVector('one', 768), wordVector('two', 768)]);
@@ -37,24 +37,24 @@ test('ollama is asked by POST /api/embed, several texts in one call', () =>
   }));
 
 test('ollama is told the model and the dimensions that were chosen', () =>
-  withServer({}, async ({ url, requests: asked }) => {
+  withServer({}, async ({ url, requests }) => {
     const embedder = ollama(url, { model: 'nomic-embed-text', dimensions: 256 });
     const [vector] = await embedder.embed(['one']);
     assert.is(vector?.length, 256);
-    assert.is(asked[0]?.model, 'nomic-embed-text');
-    assert.is(asked[0]?.dimensions, 256);
+    assert.is(requests[0]?.model, 'nomic-embed-text');
+    assert.is(requests[0]?.dimensions, 256);
     assert.is(embedder.model, 'ollama/nomic-embed-text@256');
   }));
 
 test('openai is asked with the key, and its vectors are put in the order of the texts', () =>
-  withServer({}, async ({ url, requests: asked }) => {
+  withServer({}, async ({ url, requests }) => {
     const embedder = openai(url);
     const vectors = await embedder.embed(['one', 'two', 'three']);
     assert.equal(
       vectors,
       ['one', 'two', 'three'].map((text) => wordVector(text, 1024)),
     );
-    const [{ path, authorization, model, dimensions } = {}] = asked as Partial<(typeof asked)[number]>[];
+    const [{ path, authorization, model, dimensions } = {}] = requests as Partial<(typeof requests)[number]>[];
     assert.equal(
       [path, authorization, model, dimensions],
       [...['/v1/embeddings', 'Bearer sk-test', 'text-embedding-3-large', 1024]],
@@ -63,10 +63,10 @@ test('openai is asked with the key, and its vectors are put in the order of the 
   }));
 
 test('openai’s dimensions are the model’s own when only the model was chosen', () =>
-  withServer({ dimensions: 512 }, async ({ url, requests: asked }) => {
+  withServer({ dimensions: 512 }, async ({ url, requests }) => {
     const embedder = openai(url, { model: 'text-embedding-3-small' });
     assert.is((await embedder.embed(['one']))[0]?.length, 512);
-    assert.is(asked[0]?.dimensions, undefined);
+    assert.is(requests[0]?.dimensions, undefined);
   }));
 
 test('openai needs a key, a server of ones own may need none', () => {
@@ -79,7 +79,7 @@ test('openai needs a key, a server of ones own may need none', () => {
 });
 
 test('a text that is refused is told from an embedder that fails, and from one that is away', async () => {
-  const told: Record<number, string> = {
+  const kinds: Record<number, string> = {
     400: 'text',
     413: 'text',
     422: 'text',
@@ -87,7 +87,7 @@ test('a text that is refused is told from an embedder that fails, and from one t
     401: 'away',
     404: 'away',
   };
-  for (const [status, kind] of Object.entries(told)) {
+  for (const [status, kind] of Object.entries(kinds)) {
     await withServer({ refuse: () => Number(status) }, async ({ url }) => {
       for (const embedder of [ollama(url), openai(url)]) {
         const failure = await failureOf(embedder);

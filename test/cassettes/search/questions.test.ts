@@ -49,13 +49,13 @@ databaseSuite('search: paraphrased questions', (test, database) => {
     }
   });
 
-  const spansSaying = async (said: string): Promise<{ span_id: string; text: string }[]> =>
+  const spansSaying = async (phrase: string): Promise<{ span_id: string; text: string }[]> =>
     (await database().sql(
       `select span_id, text from (
          select span_id, (select string_agg(b ->> 'text', ' ') from jsonb_array_elements(input || output) b
                            where b ->> 'type' = 'text') as text
            from svc_v1.spans where kind = 'llm' and call_kind = 'main') s
         where position($1::text in text) > 0`,
-      [said],
+      [phrase],
     )) as { span_id: string; text: string }[];
 });

@@ -18,7 +18,11 @@ const posted = (body: unknown, type = 'application/json'): RequestInit => ({
 });
 
 /** Each call in a session of its own. */
-export async function said(database: TestDatabase, exchanges: readonly (readonly [string, string])[], from = 0) {
+export async function storeExchanges(
+  database: TestDatabase,
+  exchanges: readonly (readonly [string, string])[],
+  from = 0,
+) {
   const calls = exchanges.map(([asks, answers], i) =>
     journalCall(`session-${from + i}`, { at: from + i, says: [user(asks)], answers: answer(answers) }),
   );
@@ -48,7 +52,7 @@ databaseSuite('search: routes', (test, database) => {
     });
     await work(usual);
   };
-  const bothAsked = (search: Search, query = 'apples'): Promise<Response[]> =>
+  const getAndPost = (search: Search, query = 'apples'): Promise<Response[]> =>
     Promise.all([search.ask(`/spans?query=${query}`), search.ask('/spans', posted({ query }))]);
 
   test.before(async () => {
@@ -61,26 +65,28 @@ databaseSuite('search: routes', (test, database) => {
 
   test('200: before any embedding exists there are none, and that is no failure', () =>
     stood({}, async (search) => {
-      for (const response of await bothAsked(search)) {
+      for (const response of await getAndPost(search)) {
         assert.is(response.status, 200);
-        const { coverage: _, ...told } = (await response.json()) as Json; // there once embedding has begun
-        assert.equal(told, { query: 'apples', results: [], count: 0 });
+        const { coverage: _, ...body } = (await response.json()) as Json; // there once embedding has begun
+        assert.equal(body, { query: 'apples', results: [], count: 0 });
       }
     }));
 
   test('200: GET and POST give the nearest spans first, each with its prompt, snippet, model and time', async () => {
-    await said(database(), [
+    await storeExchanges(database(), [
       ['how do apples grow', 'apples grow on trees'],
       ['how do ships float', 'ships float because water is pushed away'],
       ['where do apples and pears come from', 'from central Asia'],
     ]);
     await stood({}, async (search) => {
       await search.embedded();
-      const [got, asked] = await Promise.all((await bothAsked(search, 'apples')).map((each) => each.json() as Json));
-      assert.equal(asked, got);
-      assert.is(got.query, 'apples');
-      assert.is(got.count, 3);
-      const [first, second, third] = got.results;
+      const [fromGet, fromPost] = await Promise.all(
+        (await getAndPost(search, 'apples')).map((each) => each.json() as Json),
+      );
+      assert.equal(fromPost, fromGet);
+      assert.is(fromGet.query, 'apples');
+      assert.is(fromGet.count, 3);
+      const [first, second, third] = fromGet.results;
       const [span] = await database().sql(
         `select session_id, trace_id, span_id from svc_v1.spans
           where kind = 'llm' and input::text like '%apples grow%' or kind = 'llm' and input::text like '%do apples grow%'`,
@@ -99,7 +105,7 @@ databaseSuite('search: routes', (test, database) => {
   });
 
   test('a result is one span, however many of its chunks are near', async () => {
-    await said(database(), [['tell me of kiwis', 'kiwis kiwis kiwis\n'.repeat(2000)]], 10);
+    await storeExchanges(database(), [['tell me of kiwis', 'kiwis kiwis kiwis\n'.repeat(2000)]], 10);
     await stood({}, async (search) => {
       const { chunks, embedded } = await search.embedded();
       assert.ok(chunks > embedded + 5);
@@ -110,7 +116,7 @@ databaseSuite('search: routes', (test, database) => {
   });
 
   test('top_k: 1 to 100, default 5', async () => {
-    await said(
+    await storeExchanges(
       database(),
       Array.from({ length: 120 }, (_, i) => [`number ${i} of many`, `this is answer ${i}`] as const),
       100,
@@ -119,9 +125,9 @@ databaseSuite('search: routes', (test, database) => {
       await search.embedded();
       const counts = async (top_k: number | undefined) => {
         const query = top_k === undefined ? '' : `&top_k=${top_k}`;
-        const got = await search.ask(`/spans?query=number${query}`);
-        const asked = await search.ask('/spans', posted({ query: 'number', ...(top_k ? { top_k } : {}) }));
-        return [((await got.json()) as Json).results.length, ((await asked.json()) as Json).count];
+        const fromGet = await search.ask(`/spans?query=number${query}`);
+        const fromPost = await search.ask('/spans', posted({ query: 'number', ...(top_k ? { top_k } : {}) }));
+        return [((await fromGet.json()) as Json).results.length, ((await fromPost.json()) as Json).count];
       };
       assert.equal(await counts(undefined), [5, 5]);
       assert.equal(await counts(1), [1, 1]);
@@ -211,7 +217,7 @@ databaseSuite('search: routes', (test, database) => {
     try {
       for (const target of [failing.url, 'http://127.0.0.1:9'])
         await stood({ 'embedding.target': target }, async (search) => {
-          for (const response of await bothAsked(search)) await failed(response, 500, 'search-failed');
+          for (const response of await getAndPost(search)) await failed(response, 500, 'search-failed');
         });
     } finally {
       await failing.close();
@@ -232,7 +238,7 @@ databaseSuite('search: routes', (test, database) => {
   for (const [what, config] of Object.entries(UNCONFIGURED))
     test(`503: ${what}, and the cassette is in all the same`, () =>
       stood(config, async (search) => {
-        for (const response of await bothAsked(search))
+        for (const response of await getAndPost(search))
           assert.is((await failed(response, 503, 'search-unconfigured')).error, OFF);
       }));
 
@@ -240,7 +246,7 @@ databaseSuite('search: routes', (test, database) => {
     stood(
       {},
       async (search) => {
-        for (const response of await bothAsked(search))
+        for (const response of await getAndPost(search))
           assert.is((await failed(response, 503, 'search-unconfigured')).error, OFF);
       },
       { withDatabase: false },
@@ -252,7 +258,7 @@ databaseSuite('search: routes', (test, database) => {
         await search.embedded();
         await database().sql(`alter view svc_v1.${view} rename to gone`);
         try {
-          for (const response of await bothAsked(search))
+          for (const response of await getAndPost(search))
             assert.is((await failed(response, 503, 'search-unconfigured')).error, OFF);
         } finally {
           await database().sql(`alter view svc_v1.gone rename to ${view}`);
@@ -265,7 +271,7 @@ databaseSuite('search: routes', (test, database) => {
       await search.embedded();
       await database().sql('alter table cassette_search.span_embeddings rename to gone');
       try {
-        for (const response of await bothAsked(search))
+        for (const response of await getAndPost(search))
           assert.is((await failed(response, 503, 'search-unconfigured')).error, OFF);
       } finally {
         await database().sql('alter table cassette_search.gone rename to span_embeddings');
@@ -324,12 +330,12 @@ databaseSuite('search: routes', (test, database) => {
   test('the contract tells each status of each operation, with an example of each failure', () =>
     onUsual(async (search) => {
       const document: Json = await (await search.ask('/v1/cassettes/search/openapi.json')).json();
-      const told = Object.entries(document.paths as Json).flatMap(([path, methods]: [string, Json]) =>
+      const operations = Object.entries(document.paths as Json).flatMap(([path, methods]: [string, Json]) =>
         Object.entries(methods).map(([method, { operationId, responses }]: [string, Json]) => [
           ...[`${method} ${path}`, operationId, Object.keys(responses).filter((status) => OWN.includes(status))],
         ]),
       );
-      assert.equal(told, [
+      assert.equal(operations, [
         ['get /v1/cassettes/search/spans', 'findSpans', OWN],
         ['post /v1/cassettes/search/spans', 'askForSpans', OWN],
         ['get /v1/cassettes/search/status', 'readSearchStatus', ['200', '500', '503']],

@@ -169,8 +169,8 @@ else
     test('an address that is none keeps the cassette out, without repeating it', () =>
       stood({ 'vector_store.target': 'mysql://sekret@host/vectors' }, async (search) => {
         assert.is(search.shown()?.trouble?.step, 'health');
-        const told = await (await search.ask('/v1/cassettes')).text();
-        assert.match(told, 'no address of a PostgreSQL server');
-        assert.not.match(told, /sekret/);
+        const listing = await (await search.ask('/v1/cassettes')).text();
+        assert.match(listing, 'no address of a PostgreSQL server');
+        assert.not.match(listing, /sekret/);
       }));
   });

@@ -78,9 +78,9 @@ test('whatever is written into a skill, the folder is an agent skill and says th
         const written = skill({ name, description, tags, content });
         const md = skillMd(written);
         assert.equal(skillTextProblems(md, written.slug), []);
-        const { description: told, metadata } = front(md);
+        const { description: readBack, metadata } = front(md);
         assert.is(metadata.title, name);
-        if (description.trim() !== '') assert.is(told, description.trim());
+        if (description.trim() !== '') assert.is(readBack, description.trim());
         if (tags.length > 0) assert.is(metadata.tags, tags.join(', '));
       },
     ),

@@ -54,7 +54,7 @@ async function run(home: string, address: string, { args = {}, env = {}, patienc
   };
   const loaded = loadConfig({ flags: { 'ingest.listen': new URL(address).host }, env: {}, cwd: home, home });
   const options = { json: true, dryRun: false, sinceDays: null, evenRecorded: true, isTerminal: false, ...args };
-  const code = await sync(loaded, { ...options, ...(patienceMs !== undefined && { patienceMs }) }, io);
+  const code = await sync(loaded, { ...options, ...(patienceMs !== undefined && { retryForMs: patienceMs }) }, io);
   const text = stripVTControlCharacters(out.join(''));
   return { code, text, err: err.join(''), summary: options.json ? (JSON.parse(text) as Json) : null };
 }
