@@ -72,14 +72,14 @@ const settled = ({ api }: Service, calls: number): Promise<Json[]> =>
     if (counted.reduce((sum: number, count: number) => sum + count, 0) !== calls) return null;
     assert.is(items.length, 2);
     const documents = items.map(({ id }: Json) => read<Json>(`${api}/v1/sessions/${id}/traces`));
-    const told = await Promise.all<Json>(documents);
-    return told.sort((one, other) => (one.session.harness_id < other.session.harness_id ? -1 : 1));
+    const sessions = await Promise.all<Json>(documents);
+    return sessions.sort((one, other) => (one.session.harness_id < other.session.harness_id ? -1 : 1));
   });
 
 async function uploadFiles({ ingest }: Service): Promise<void> {
-  for (const said of [...harnessFiles('claude'), ...harnessFiles('codex')]) {
+  for (const file of [...harnessFiles('claude'), ...harnessFiles('codex')]) {
     const headers = { 'content-type': 'application/json' };
-    const body = uploadBody(said);
+    const body = uploadBody(file);
     const kept = await fetch(`${ingest}/v1/ingest/transcript`, { method: 'POST', headers, body });
     assert.is(kept.status, 202, await kept.text());
   }

@@ -77,11 +77,11 @@ onEachDatabase('attribution repair of a service', (test) => {
         ['wrong', 1],
       ],
     );
-    const told = new Map<string, number>();
-    while (told.get('right') !== 2 || told.get('wrong') !== 1) {
+    const turnCounts = new Map<string, number>();
+    while (turnCounts.get('right') !== 2 || turnCounts.get('wrong') !== 1) {
       const event: Event | null = await reader.next();
       if (event?.event !== 'session') throw new Error('a session is told');
-      told.set(event.data.session.harness_session_id, event.data.session.rollup.turn_count);
+      turnCounts.set(event.data.session.harness_session_id, event.data.session.rollup.turn_count);
     }
 
     // The other one goes as well: nothing is left of its session, until one comes back.

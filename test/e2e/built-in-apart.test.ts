@@ -161,12 +161,12 @@ function inProcesses(name: string, open: () => Promise<{ dsn: string; drop(): Pr
     assert.is(llm.requests[0]?.authorization, 'Bearer key-of-the-model');
   });
 
-  if (name === 'server') standingAlone(test);
+  if (name === 'server') declareAlone(test);
   test.run();
 }
 
 /** On listeners of their own, beside the service and on its database. */
-function standingAlone(test: Test<Stand>): void {
+function declareAlone(test: Test<Stand>): void {
   test('export alone: 200 with its database, the same lines as in the service', async ({ service: { api }, dsn }) => {
     await alone('export', { SVC_DATABASE_URL: dsn }, async (base) => {
       const response = await fetch(`${base}/api/export/sessions`);
@@ -180,7 +180,7 @@ function standingAlone(test: Test<Stand>): void {
   });
 
   test('search alone: it finds what was embedded in the service', async ({ service: { api }, dsn, embedder }) => {
-    const asked = 'search/spans?query=time%20zone%20test&top_k=3';
+    const path = 'search/spans?query=time%20zone%20test&top_k=3';
     const env = {
       SVC_DATABASE_URL: dsn,
       SVC_EMBEDDING_PROVIDER: 'openai',
@@ -189,12 +189,12 @@ function standingAlone(test: Test<Stand>): void {
     // the first three that were found need not be all: until the rest is in, two answers may differ
     await eventually(
       'all spans to be embedded',
-      async () => (await read<Json>(`${api}/v1/cassettes/${asked}`)).coverage.pending === 0,
+      async () => (await read<Json>(`${api}/v1/cassettes/${path}`)).coverage.pending === 0,
     );
     await alone('search', env, async (base) => {
-      const response = await fetch(`${base}/api/${asked}`);
+      const response = await fetch(`${base}/api/${path}`);
       assert.is(response.status, 200, await response.clone().text());
-      const mounted = await read<Json>(`${api}/v1/cassettes/${asked}`);
+      const mounted = await read<Json>(`${api}/v1/cassettes/${path}`);
       assert.is(mounted.count, 3);
       const { coverage, ...found } = mounted;
       assert.is(coverage.pending, 0, 'who embeds says how much is in');
@@ -249,22 +249,22 @@ async function alone(name: string, env: Record<string, string>, use: (base: stri
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'exit');
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
+      output += chunk.toString();
     });
   try {
     const base = await eventually(`${name} alone`, async () => {
-      if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}:\n${said}`);
-      return /answers at (http:\/\/\S+?)\/api/.exec(said)?.[1];
+      if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}:\n${output}`);
+      return /answers at (http:\/\/\S+?)\/api/.exec(output)?.[1];
     });
     await use(base);
   } finally {
     child.kill('SIGTERM');
     await ended;
   }
-  assert.is(child.exitCode, 0, said);
+  assert.is(child.exitCode, 0, output);
 }
 
 process.once('exit', () => {

@@ -46,9 +46,9 @@ onEmbeddedDatabase(
         const { tools } = await client.listTools();
         const names = tools.map(({ name }) => name);
         for (const name of ['search_search', 'skills_list', 'skills_get']) assert.ok(names.includes(name), name);
-        const asked = { query: 'a check that only fails late at night', top_k: 3 };
+        const args = { query: 'a check that only fails late at night', top_k: 3 };
         const found = await eventually('the spans are embedded', async () => {
-          const { structured } = await call('search_search', asked);
+          const { structured } = await call('search_search', args);
           return structured?.count === 3 && (structured.results as { trace_id: string; span_id: string }[]);
         });
         for (const { trace_id, span_id } of found)

@@ -136,13 +136,13 @@ type Context = {
   provider: ScriptedUpstream;
   service: Service;
   answers: Answered[];
-  told: Map<string, SessionWithCaptures>;
+  sessions: Map<string, SessionWithCaptures>;
   drop(): Promise<unknown>;
 };
 
 type MakeDatabase = () => Promise<{ dsn: string; drop(): Promise<unknown> }>;
 
-let toldByTheOther: unknown[] | null = null;
+let contentsOfTheOther: unknown[] | null = null;
 
 /** The whole test on one kind of database; `dsn` is empty for the embedded one. */
 function declare(kind: 'embedded' | 'server', captures: readonly Capture[], makeDatabase: MakeDatabase): void {
@@ -159,7 +159,7 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
     context.folder = await (context.dsn === '' ? folderWithDatabase() : emptyFolder());
     context.service = await startService(context.folder, settings(context));
     context.answers = await replayInTurn(context.service.proxy, captures);
-    context.told = await readSessions(context.service.api, captures, TURNS);
+    context.sessions = await readSessions(context.service.api, captures, TURNS);
   });
   test.after(async ({ provider, service, folder, drop }) => {
     await service?.stop();
@@ -179,23 +179,23 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
     const { host } = new URL(provider.url);
     assert.is(provider.requests.length, captures.length);
     for (const [n, sent] of captures.entries()) {
-      const asked = provider.requests[n];
-      assert.equal([asked?.method, asked?.url], [sent.method, sent.url], sent.name);
-      assert.equal(endToEnd(pairs(asked?.rawHeaders ?? [])), endToEnd(sentHeaders(sent, host)), sent.name);
-      assert.ok(asked?.body.equals(sent.body), sent.name);
+      const request = provider.requests[n];
+      assert.equal([request?.method, request?.url], [sent.method, sent.url], sent.name);
+      assert.equal(endToEnd(pairs(request?.rawHeaders ?? [])), endToEnd(sentHeaders(sent, host)), sent.name);
+      assert.ok(request?.body.equals(sent.body), sent.name);
     }
   });
 
-  test('each conversation is one session, and its calls are kept to the byte', ({ told }) => {
+  test('each conversation is one session, and its calls are kept to the byte', ({ sessions }) => {
     assert.equal(
-      [...told].map(([first, { captures: names }]) => [first, names]),
+      [...sessions].map(([first, { captures: names }]) => [first, names]),
       Object.entries(expected).map(([first, { captures: names }]) => [first, names]),
     );
   });
 
   for (const [first, { harness, agent_name, prompt, model, stops, tokens, cost_usd }] of Object.entries(expected)) {
-    test(`${first} begins a session that tells who spoke, with whom, about what, and what it cost`, ({ told }) => {
-      const found = toldOf(told, first);
+    test(`${first} begins a session that tells who spoke, with whom, about what, and what it cost`, ({ sessions }) => {
+      const found = sessionOf(sessions, first);
       const { session } = found;
       const [harness_id, id, version] = harness;
       assert.equal([session.harness_id, session.harness_version], [harness_id, version]);
@@ -229,12 +229,12 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
     });
   }
 
-  test('a sub-agent is a thread of the session that sent it out, and breaks neither conversation', ({ told }) => {
+  test('a sub-agent is a thread of the session that sent it out, and breaks neither conversation', ({ sessions }) => {
     for (const [first, thread_id, calls] of [
       ['claude-agent-001', CLAUDE_AGENT, ['', CLAUDE_AGENT, CLAUDE_AGENT, '']],
       ['codex-agent-000', CODEX_AGENT, ['', '', CODEX_AGENT, CODEX_AGENT, '']],
     ] as const) {
-      const found = toldOf(told, first);
+      const found = sessionOf(sessions, first);
       const inOrder = spansOf(found, 'llm').sort((a, b) => (a.started_at < b.started_at ? -1 : 1));
       assert.equal(
         inOrder.map((span) => span.thread_id),
@@ -246,9 +246,9 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
     }
   });
 
-  test('each tool stands in the thread that asked for it, with its result', ({ told }) => {
+  test('each tool stands in the thread that asked for it, with its result', ({ sessions }) => {
     const toolsIn = (first: string) =>
-      spansOf(toldOf(told, first), 'tool')
+      spansOf(sessionOf(sessions, first), 'tool')
         .sort((a, b) => (a.started_at < b.started_at ? -1 : 1))
         .map(({ name, thread_id, external_id, status, output }) => {
           assert.is(output.length, 1, `${name} has one result`);
@@ -269,7 +269,7 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
       ],
       ['Bash', CODEX_AGENT, 'call_fake1', 'ok', 'hi-from-tool'],
     ]);
-    for (const [first, found] of told) {
+    for (const [first, found] of sessions) {
       const tools = spansOf(found, 'tool');
       const kinds = found.links.map((link) => link.kind);
       assert.is(found.session.rollup.tool_result_count, tools.length, first);
@@ -278,8 +278,10 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
     }
   });
 
-  test('titles and previews are the words of a person, and nothing that a harness wrapped around them', ({ told }) => {
-    for (const [first, { session, traces }] of told) {
+  test('titles and previews are the words of a person, and nothing that a harness wrapped around them', ({
+    sessions,
+  }) => {
+    for (const [first, { session, traces }] of sessions) {
       const shown = [session.display_title, session.rollup.preview, ...traces.map(({ trace }) => trace.user_prompt)];
       for (const text of shown) {
         assert.ok(text, `${first}: there is one`);
@@ -336,7 +338,7 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
   });
 
   test('deriving everything again changes no row', async (context) => {
-    const { dsn, told } = context;
+    const { dsn, sessions } = context;
     const folder = join(context.folder, '.svc');
     await context.service.stop();
     const before = await derivedRows({ dsn, folder });
@@ -349,7 +351,7 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
     const report = (await run.json()) as Record<string, unknown>;
     assert.equal(
       [report.sessions, report.pending, report.parked, report.raw_turns, report.parsed_turns, report.parse_failures],
-      [told.size, 0, 0, TURNS, TURNS, []],
+      [sessions.size, 0, 0, TURNS, TURNS, []],
     );
     const { requests } = await read<Coverage>(`${api}/v1/coverage`);
     assert.is(requests, captures.length + 1, 'and nothing is counted again');
@@ -357,14 +359,14 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
     assert.equal(await derivedRows({ dsn, folder }), before);
   });
 
-  test('another order of arrival gives the same sessions', async ({ told, provider }) => {
+  test('another order of arrival gives the same sessions', async ({ sessions, provider }) => {
     const other = await makeDatabase();
     const folder = await (other.dsn === '' ? folderWithDatabase() : emptyFolder());
     const service = await startService(folder, settings({ dsn: other.dsn, provider }));
     try {
       await replayInterleaved(service.proxy, captures);
       const again = await readSessions(service.api, captures, TURNS);
-      assert.equal([...again.values()].map(contentOf), [...told.values()].map(contentOf));
+      assert.equal([...again.values()].map(contentOf), [...sessions.values()].map(contentOf));
     } finally {
       await service.stop();
       await removeFolder(folder);
@@ -372,10 +374,10 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
     }
   });
 
-  test('both databases tell the same', ({ told }) => {
-    const contents = [...told.values()].map(contentOf);
-    assert.equal(contents, toldByTheOther ?? contents);
-    toldByTheOther = contents;
+  test('both databases tell the same', ({ sessions }) => {
+    const contents = [...sessions.values()].map(contentOf);
+    assert.equal(contents, contentsOfTheOther ?? contents);
+    contentsOfTheOther = contents;
   });
 
   test.run();
@@ -389,8 +391,8 @@ const settings = ({ dsn, provider }: { dsn: string; provider: ScriptedUpstream }
   ...(dsn === '' ? {} : { SVC_STORAGE_POSTGRES_DSN: dsn }),
 });
 
-function toldOf(told: Map<string, SessionWithCaptures>, first: string): SessionWithCaptures {
-  const found = told.get(first);
+function sessionOf(sessions: Map<string, SessionWithCaptures>, first: string): SessionWithCaptures {
+  const found = sessions.get(first);
   assert.ok(found, `${first} began a session`);
   return found;
 }

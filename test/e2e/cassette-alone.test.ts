@@ -25,19 +25,19 @@ const alone = async (source: string, env: Record<string, string>) => {
     env: { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let said = '';
+  let output = '';
   const address = new Promise<string>((found, failed) => {
     for (const stream of [child.stdout, child.stderr])
       stream?.on('data', (chunk: Buffer) => {
-        said += chunk.toString();
-        const at = /answers at (http:\/\/\S+?)\/api/.exec(said)?.[1];
+        output += chunk.toString();
+        const at = /answers at (http:\/\/\S+?)\/api/.exec(output)?.[1];
         if (at) found(at);
       });
-    child.once('exit', (code) => failed(new Error(`it ended with ${code}:\n${said}`)));
+    child.once('exit', (code) => failed(new Error(`it ended with ${code}:\n${output}`)));
   });
   return {
     base: await address,
-    said: () => said,
+    output: () => output,
     stop: async () => {
       child.kill('SIGTERM');
       const [status] = await once(child, 'exit');
@@ -48,13 +48,13 @@ const alone = async (source: string, env: Record<string, string>) => {
 
 test('it serves its own paths, without a database where none is named', async () => {
   await cassetteFolder({ name: 'notes', manifest: DB, migrations: MIGRATIONS }, join(folder, 'notes'));
-  const { base, said, stop } = await alone('notes', {});
+  const { base, output, stop } = await alone('notes', {});
   assert.is(await (await fetch(`${base}/ping`)).json(), 'pong');
   assert.is(((await (await fetch(`${base}/openapi`)).json()) as { openapi: string }).openapi, '3.1.0');
   assert.is(((await (await fetch(`${base}/api/notes/hello`)).json()) as { hello: string }).hello, 'world');
   assert.equal(await (await fetch(`${base}/api/notes/env`)).json(), { bindings: ['CONFIG', 'LOG'], config: {} });
   assert.is((await fetch(`${base}/api/notes/hello`, { headers: { origin: 'http://evil.example' } })).status, 403);
-  assert.match(said(), 'none: SVC_DATABASE_URL is not set');
+  assert.match(output(), 'none: SVC_DATABASE_URL is not set');
   assert.is(await stop(), 0);
 });
 

@@ -20,19 +20,19 @@ const BEFORE = `
       return json({ refused: String(error.cause?.code || error.code || error.message) });
     }
   };
-  const told = Object.fromEntries(searchParams);
-  const { method, body } = told;
-  const asked = () => ({ method, ...(body ? { body, headers: { 'content-type': 'application/json' } } : {}) });
-  if (path.endsWith('/signal')) return tried(() => process.kill(Number(told.pid), told.signal));
-  if (path.endsWith('/signal-parent')) return tried(() => process.ppid > 0 && process.kill(process.ppid, told.signal));
-  if (path.endsWith('/fetch')) return tried(async () => (await fetch(told.url, asked())).status);
-  if (path.endsWith('/ask-core')) return tried(async () => (await env.CORE.fetch(told.url, asked())).status);
+  const params = Object.fromEntries(searchParams);
+  const { method, body } = params;
+  const init = () => ({ method, ...(body ? { body, headers: { 'content-type': 'application/json' } } : {}) });
+  if (path.endsWith('/signal')) return tried(() => process.kill(Number(params.pid), params.signal));
+  if (path.endsWith('/signal-parent')) return tried(() => process.ppid > 0 && process.kill(process.ppid, params.signal));
+  if (path.endsWith('/fetch')) return tried(async () => (await fetch(params.url, init())).status);
+  if (path.endsWith('/ask-core')) return tried(async () => (await env.CORE.fetch(params.url, init())).status);
 `;
 const BINDINGS: Record<string, string[]> = { walled: ['core'], networked: ['core', 'network'] };
 const NAMES = Object.keys(BINDINGS);
 
-const attempt = async ({ api }: Service, name: string, path: string, told: Record<string, string>): Promise<Json> =>
-  read<Json>(`${api}/v1/cassettes/${name}/${path}?${new URLSearchParams(told)}`);
+const attempt = async ({ api }: Service, name: string, path: string, params: Record<string, string>): Promise<Json> =>
+  read<Json>(`${api}/v1/cassettes/${name}/${path}?${new URLSearchParams(params)}`);
 
 onEmbeddedDatabase(
   'a cassette against its service',
@@ -77,8 +77,8 @@ onEmbeddedDatabase(
       for (const name of NAMES) {
         await attempt(service, name, 'signal-parent', { signal: 'SIGUSR1' });
         for (const pid of [service.pid, ...Object.values(service.processes())]) {
-          const told = await attempt(service, name, 'signal', { pid: `${pid}`, signal: 'SIGUSR1' });
-          assert.is('refused' in told, stops(name, 'signals to other processes'), name);
+          const result = await attempt(service, name, 'signal', { pid: `${pid}`, signal: 'SIGUSR1' });
+          assert.is('refused' in result, stops(name, 'signals to other processes'), name);
         }
       }
       assert.is((await fetch(`${service.api}/v1/sessions`)).status, 200);
@@ -101,7 +101,7 @@ onEmbeddedDatabase(
       service,
     }) => {
       const { api, ingest, proxy, internal } = service;
-      const asks: [path: string, told: Record<string, string>, status: number][] = [
+      const asks: [path: string, params: Record<string, string>, status: number][] = [
         [`${internal}/internal/readiness/evidence`, { method: 'GET' }, 401],
         [`${proxy}/nothing`, { method: 'GET' }, 404],
         [`${api}/v1/admin/derive/run`, { method: 'POST' }, 200],
@@ -109,8 +109,8 @@ onEmbeddedDatabase(
       ];
       for (const name of NAMES) {
         const stopped = stops(name, 'ports of this one');
-        for (const [url, told, status] of asks) {
-          const { done, refused } = await attempt(service, name, 'fetch', { url, ...told });
+        for (const [url, params, status] of asks) {
+          const { done, refused } = await attempt(service, name, 'fetch', { url, ...params });
           if (stopped) assert.ok(refused, `${name} ${url}: ${done}`);
           else if (!url.startsWith(proxy)) assert.is(done, status, `${name} ${url}: ${refused}`);
           else assert.ok(done, `${name} ${url}: ${refused}`);
@@ -122,7 +122,7 @@ onEmbeddedDatabase(
     test('its binding to the read API leads to no action and to no other cassette, network or not', async ({
       service,
     }) => {
-      const asks: [url: string, told: Record<string, string>, status: number][] = [
+      const asks: [url: string, params: Record<string, string>, status: number][] = [
         ['/v1/admin/derive/run', { method: 'POST' }, 405],
         ['/v1/admin/derive/run', { method: 'GET' }, 404],
         ['/v1/sessions/../admin/derive/run', { method: 'POST' }, 405],
@@ -132,8 +132,12 @@ onEmbeddedDatabase(
         ['/v1/sessions', { method: 'GET' }, 200],
       ];
       for (const name of NAMES)
-        for (const [url, told, status] of asks)
-          assert.equal(await attempt(service, name, 'ask-core', { url, ...told }), { done: status }, `${name} ${url}`);
+        for (const [url, params, status] of asks)
+          assert.equal(
+            await attempt(service, name, 'ask-core', { url, ...params }),
+            { done: status },
+            `${name} ${url}`,
+          );
     });
     test.run();
   },

@@ -38,7 +38,7 @@ const admitted = (service: Service, name: string) =>
   });
 
 /** The real CLI, told where this service and its database are. */
-async function told({ folder, dsn, service }: Stand, ...args: string[]): Promise<string> {
+async function svcCassette({ folder, dsn, service }: Stand, ...args: string[]): Promise<string> {
   const { status, out, err } = await svc(folder, ['cassette', ...args], {
     SVC_CLIENT_API_TARGET: service.api,
     ...(dsn === '' ? {} : { SVC_STORAGE_POSTGRES_DSN: dsn }),
@@ -47,7 +47,7 @@ async function told({ folder, dsn, service }: Stand, ...args: string[]): Promise
   return out;
 }
 const listed = async (stand: Stand): Promise<Record<string, [state: string, reason: string | null]>> => {
-  const { cassettes } = JSON.parse(await told(stand, 'list', '--json')) as { cassettes: Json[] };
+  const { cassettes } = JSON.parse(await svcCassette(stand, 'list', '--json')) as { cassettes: Json[] };
   return Object.fromEntries(cassettes.map(({ name, state, reason }) => [name, [state, reason]]));
 };
 
@@ -118,7 +118,7 @@ onEachDatabase(
       const { service, folder } = stand;
       assert.is((await fetch(`${service.api}/v1/admin/seed/demo`, { method: 'POST' })).status, 200);
       assert.equal(await toolsOf(service), []);
-      const out = await told(stand, 'add', await tarball, '--yes');
+      const out = await svcCassette(stand, 'add', await tarball, '--yes');
       assert.match(out, `Added weather to ${join(folder, LIST)}`);
 
       const one = await admitted(service, 'weather');
@@ -163,7 +163,7 @@ onEachDatabase(
       ticks = (await fetch(`${service.api}/v1/cassettes/clock/ticks`)).body?.getReader();
       assert.match(new TextDecoder().decode((await ticks?.read())?.value), 'data: tick');
 
-      assert.match(await told(stand, 'remove', 'clock'), 'Removed clock');
+      assert.match(await svcCassette(stand, 'remove', 'clock'), 'Removed clock');
       await eventually('the clock to be gone', async () => {
         const response = await fetch(`${service.api}/v1/cassettes/clock/hello`);
         return response.status === 404 && ((await response.json()) as Json).code === 'cassette-unknown';
@@ -202,7 +202,7 @@ onEachDatabase(
 
     test('under a second name it is another cassette, with tools and a schema of its own', async (stand) => {
       const { service } = stand;
-      await told(stand, 'add', await tarball, '--name', 'north', '--yes', '--config', 'min_turns=100000');
+      await svcCassette(stand, 'add', await tarball, '--name', 'north', '--yes', '--config', 'min_turns=100000');
       await admitted(service, 'north');
       assert.equal(await toolsOf(service), ['north_longest', 'weather_longest']);
       const mcp = await connectMcp(service.api);
@@ -277,7 +277,7 @@ onEachDatabase(
 
     test('removed, it is withdrawn at once with its routes, its tools and its files; what it stored stays', async (stand) => {
       const { service, folder } = stand;
-      const out = await told(stand, 'remove', 'north');
+      const out = await svcCassette(stand, 'remove', 'north');
       assert.match(out, "What it has stored stays; 'svc cassette remove north --purge' drops it");
       await eventually('north to be gone', async () => {
         const { status } = await fetch(`${service.api}/v1/cassettes/north/sessions`);
@@ -291,10 +291,10 @@ onEachDatabase(
 
     test('a purge leaves nothing of it in the database, and the other one as it was', async (stand) => {
       assert.is(await stand.service.stop(), 0);
-      assert.match(await told(stand, 'remove', 'weather', '--purge'), /Its schema, .* and its role are gone/);
+      assert.match(await svcCassette(stand, 'remove', 'weather', '--purge'), /Its schema, .* and its role are gone/);
       assert.equal(await listed(stand), {});
       assert.equal(await left(stand), ['cassette_north']);
-      await told(stand, 'remove', 'north', '--purge'); // its role would outlive the database of this test
+      await svcCassette(stand, 'remove', 'north', '--purge'); // its role would outlive the database of this test
     });
     test.run();
   },

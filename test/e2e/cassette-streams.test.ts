@@ -72,8 +72,8 @@ onEmbeddedDatabase('the mount', (test) => {
     const response = await fetch(`${at}/ticks`);
     assert.is(response.headers.get('content-type'), 'text/event-stream');
     const reader = response.body?.getReader();
-    let told = '';
-    while (told.split('data: tick').length < 4) told += new TextDecoder().decode((await reader?.read())?.value);
+    let received = '';
+    while (received.split('data: tick').length < 4) received += new TextDecoder().decode((await reader?.read())?.value);
     await reader?.cancel();
   });
 

@@ -118,10 +118,10 @@ const bare: Record<string, [format: Format, path: string, body: (question: strin
 let format: Format = anthropic; // of the call that comes next
 let silent = false; // before the first byte of the answer
 let whole = false; // the answer comes to its last event, though not to its end
-const upstream = await startUpstream(() => async (asked, answering) => {
-  await asked.whole;
+const upstream = await startUpstream(() => async (request, answering) => {
+  await request.whole;
   if (silent) return;
-  const { stream } = format.answer(JSON.parse(asked.body.toString()), { says: SAID, callsTool: false }, 'one');
+  const { stream } = format.answer(JSON.parse(request.body.toString()), { says: SAID, callsTool: false }, 'one');
   answering.writeHead(200, { 'content-type': format.streamType });
   for (const event of stream) {
     answering.write(event);
@@ -204,13 +204,13 @@ onEachDatabase(
       const before = upstream.requests.length;
       const leaving = new AbortController();
       const client = new Anthropic({ baseURL: `${service.proxy}/anthropic`, apiKey: 'k', maxRetries: 0 });
-      const asked = client.messages
+      const failure = client.messages
         .create({ model: 'm', max_tokens: 9, messages: asks(question) }, { signal: leaving.signal })
         .catch((error: Error) => error.constructor.name);
       await eventually('the question', async () => upstream.requests.length > before);
       await upstream.requests.at(-1)?.whole;
       leaving.abort();
-      assert.is(await asked, 'APIUserAbortError');
+      assert.is(await failure, 'APIUserAbortError');
       assert.is(await upstream.requests.at(-1)?.over, true);
       const [call] = callsOf(await recorded(service, question, 1));
       assert.equal([call?.status, call?.error_type, call?.output], ['error', 'client_closed', []]);

@@ -19,12 +19,12 @@ function startDemo(folder: string, env: Record<string, string> = {}) {
     env: { PATH: process.env.PATH, HOME: folder, TMPDIR: folder, NO_COLOR: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const said = { out: '', err: '' };
+  const printed = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said.out += text;
+    printed.out += text;
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said.err += text;
+    printed.err += text;
   });
   let ended = false;
   const exited = once(child, 'close').then(([code]) => {
@@ -35,12 +35,12 @@ function startDemo(folder: string, env: Record<string, string> = {}) {
     eventually(
       words,
       async () => {
-        if (ended && !said.out.includes(words)) throw new Error(`svc demo ended:\n${said.out}\n${said.err}`);
-        return said.out.includes(words);
+        if (ended && !printed.out.includes(words)) throw new Error(`svc demo ended:\n${printed.out}\n${printed.err}`);
+        return printed.out.includes(words);
       },
       90_000,
     );
-  return { child, said, exited, says };
+  return { child, printed, exited, says };
 }
 
 const left = async (folder: string) => (await readdir(folder)).filter((name) => name.startsWith('svc-demo-'));
@@ -63,19 +63,19 @@ test.after(async ({ folder, held }) => {
 });
 
 test('it holds a conversation through the proxy, and the addresses that it prints answer', async ({ folder }) => {
-  const { child, said, exited, says } = startDemo(folder);
+  const { child, printed, exited, says } = startDemo(folder);
   await says('Ctrl-C');
-  assert.is(said.err, '', 'nothing is said beside it');
-  assert.match(said.out, /you {7}Which is the last ferry to Limni tonight/);
-  assert.match(said.out, /model {5}The 21:40 from Skala to Limni: it has room for 4 bicycles/);
+  assert.is(printed.err, '', 'nothing is said beside it');
+  assert.match(printed.out, /you {7}Which is the last ferry to Limni tonight/);
+  assert.match(printed.out, /model {5}The 21:40 from Skala to Limni: it has room for 4 bicycles/);
   assert.match(
-    said.out,
+    printed.out,
     /Recorded as a session of 3 model calls and 2 tool calls: 194 tokens in, 78 out, \$0\.0002024\./,
   );
-  assert.match(said.out, 'Beside it are 12 sessions of 98 model calls');
+  assert.match(printed.out, 'Beside it are 12 sessions of 98 model calls');
   assert.is((await left(folder)).length, 1);
 
-  const addresses = [...said.out.matchAll(/^ {2}(.{9}) (?:curl '([^']+)'|(http\S+) in a browser)$/gm)].map(
+  const addresses = [...printed.out.matchAll(/^ {2}(.{9}) (?:curl '([^']+)'|(http\S+) in a browser)$/gm)].map(
     ([, name = '', curl, page]): [string, string] => [name.trim(), curl ?? page ?? ''],
   );
   assert.equal(
@@ -117,10 +117,10 @@ test('it holds a conversation through the proxy, and the addresses that it print
 });
 
 test('it can be stopped before it is done', async ({ folder }) => {
-  const { child, said, exited, says } = startDemo(folder);
+  const { child, printed, exited, says } = startDemo(folder);
   await says('a conversation through the proxy');
   child.kill('SIGINT');
-  assert.is(await exited, 0, said.err);
+  assert.is(await exited, 0, printed.err);
   assert.equal(await left(folder), []);
 });
 
@@ -128,18 +128,18 @@ test('a port that was asked for and is taken ends it', async ({ folder }) => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
-  const { said, exited } = startDemo(folder, { SVC_API_LISTEN: `127.0.0.1:${port}` });
+  const { printed, exited } = startDemo(folder, { SVC_API_LISTEN: `127.0.0.1:${port}` });
   assert.is(await exited, 1);
-  assert.match(said.err, `Cannot listen for the read API on port ${port}: it is taken by another process; `);
+  assert.match(printed.err, `Cannot listen for the read API on port ${port}: it is taken by another process; `);
   assert.equal(await left(folder), []);
   taken.close();
 });
 
 test('a token of the read API is asked for and used', async ({ folder }) => {
-  const { child, said, exited, says } = startDemo(folder, { SVC_API_TOKEN: 'open-sesame' });
+  const { child, printed, exited, says } = startDemo(folder, { SVC_API_TOKEN: 'open-sesame' });
   await says('Ctrl-C');
-  const [, api = ''] = /-H "authorization: Bearer \$SVC_API_TOKEN" '(http[^']+\/v1\/sessions)'/.exec(said.out) ?? [];
-  assert.not.match(said.out, 'open-sesame');
+  const [, api = ''] = /-H "authorization: Bearer \$SVC_API_TOKEN" '(http[^']+\/v1\/sessions)'/.exec(printed.out) ?? [];
+  assert.not.match(printed.out, 'open-sesame');
   assert.is((await fetch(api)).status, 401);
   assert.is((await fetch(api, { headers: { authorization: 'Bearer open-sesame' } })).status, 200);
   child.kill('SIGINT');

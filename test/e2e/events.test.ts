@@ -20,7 +20,7 @@ async function say({ proxy }: Service, conversation: string, question: string): 
   await response.text();
 }
 
-const told = (event: Event | null): [conversation: string, turns: number] => {
+const turnCountOf = (event: Event | null): [conversation: string, turns: number] => {
   if (event?.event !== 'session') throw new Error(`Cannot tell a session: it is ${event?.event ?? 'the end'}`);
   return [event.data.session.harness_session_id, event.data.session.raw_turn_count];
 };
@@ -33,13 +33,13 @@ onEachDatabase('events of a service', (test) => {
     await reader.nextOfAny();
     await say(service, 'one', 'First');
     const first = await reader.next();
-    assert.equal(told(first), ['one', 1]);
+    assert.equal(turnCountOf(first), ['one', 1]);
     assert.ok(first?.event === 'session');
     assert.equal(first.data, await read(`${service.api}/v1/sessions/${first.data.session.id}`));
     assert.is(first.data.session.rollup.turn_count, 1, 'derived already');
     await say(service, 'one', 'Second');
     await say(service, 'two', 'First');
-    const next = [told(await reader.next()), told(await reader.next())].sort();
+    const next = [turnCountOf(await reader.next()), turnCountOf(await reader.next())].sort();
     assert.equal(next, [
       ['one', 2],
       ['two', 1],
@@ -54,7 +54,7 @@ onEachDatabase('events of a service', (test) => {
     const again = await fetch(`${service.api}/v1/admin/derive/run`, { method: 'POST' });
     assert.is(again.status, 200);
     await say(service, 'three', 'First');
-    assert.equal(told(await reader.next()), ['three', 1]);
+    assert.equal(turnCountOf(await reader.next()), ['three', 1]);
     reader.leave();
   });
 
@@ -66,7 +66,7 @@ onEachDatabase('events of a service', (test) => {
     await say(service, 'five', 'First');
     const reader = await readEvents(`${service.api}/v1/events`, { 'last-event-id': id });
     const heard = [];
-    for (let n = 0; n < 5; n += 1) heard.push(told(await reader.next()));
+    for (let n = 0; n < 5; n += 1) heard.push(turnCountOf(await reader.next()));
     assert.equal(heard.sort(), [
       ['five', 1],
       ['four', 1],

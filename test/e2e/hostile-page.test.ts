@@ -99,7 +99,7 @@ const NOTHING = ['refused', 'nothing', 'opaque', 'sent'];
 const test = suite('a hostile page');
 
 const TOKEN = 'of-the-operator';
-const NOBODY = { asked: 0, appended: 0, upstream: 0, evidence: 0 };
+const NOBODY = { queries: 0, appended: 0, upstream: 0, evidence: 0 };
 
 const PATHS = {
   api: [
@@ -135,9 +135,9 @@ async function stand(run: (parts: Awaited<ReturnType<typeof openAll>> & { browse
 }
 
 async function openAll() {
-  const seen = { asked: 0, appended: 0, upstream: 0, evidence: 0 };
+  const seen = { queries: 0, appended: 0, upstream: 0, evidence: 0 };
   const execute = (() => {
-    seen.asked++;
+    seen.queries++;
     return Promise.resolve({ sessions: [], next: null });
   }) as unknown as Database['execute'];
   const append = () => {
@@ -239,7 +239,7 @@ else {
       await fetch(`http://127.0.0.1:${ports.proxy}/v1/messages`, init);
       const authorization = `Bearer ${TOKEN}`;
       await fetch(`http://127.0.0.1:${ports.internal}/internal/readiness/evidence`, { headers: { authorization } });
-      assert.equal(seen, { asked: 1, appended: 1, upstream: 1, evidence: 1 });
+      assert.equal(seen, { queries: 1, appended: 1, upstream: 1, evidence: 1 });
     }));
 }
 

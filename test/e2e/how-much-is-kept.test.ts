@@ -25,17 +25,17 @@ async function ask({ service, provider }: Stand, question: string, capture: stri
   const text = await response.text();
   assert.is(JSON.parse(text).content[0].text, echoOf(question));
   assert.is(provider.requests.at(-1)?.body, body);
-  return { asked: Buffer.byteLength(body), answered: Buffer.byteLength(text) };
+  return { requestBytes: Buffer.byteLength(body), responseBytes: Buffer.byteLength(text) };
 }
 
 /** All that can be read of turns and sessions. */
-async function everything(service: Service): Promise<{ turns: Turn[]; told: string }> {
+async function everything(service: Service): Promise<{ turns: Turn[]; json: string }> {
   const sessions = await sessionsOf(service);
   const pages = await Promise.all(
     sessions.map(({ id }) => read<{ items: Turn[] }>(`${service.api}/v1/sessions/${id}/raw_turns?include=payload`)),
   );
   const traces = await Promise.all(sessions.map(({ id }) => read(`${service.api}/v1/sessions/${id}/traces`)));
-  return { turns: pages.flatMap(({ items }) => items), told: JSON.stringify([sessions, pages, traces]) };
+  return { turns: pages.flatMap(({ items }) => items), json: JSON.stringify([sessions, pages, traces]) };
 }
 
 const ledger = (service: Service, requests: number) =>
@@ -53,14 +53,14 @@ onEachDatabase('how much is kept, at the caller’s wish', (test) => {
     const outcomes = await ledger(service, 3);
     assert.equal([outcomes.captured, outcomes.disabled], [2, 1]);
 
-    const { turns, told } = await everything(service);
+    const { turns, json } = await everything(service);
     assert.is(turns.length, 2);
-    assert.match(told, 'WORD-FULL');
-    assert.not.match(told, /WORD-(METADATA|OFF)/);
+    assert.match(json, 'WORD-FULL');
+    assert.not.match(json, /WORD-(METADATA|OFF)/);
     const bare = turns.find(({ payload }) => payload.request.body === '');
     assert.equal(
       [bare?.outcome, bare?.status, bare?.request_bytes, bare?.response_bytes],
-      ['captured', 200, sizes.asked, sizes.answered],
+      ['captured', 200, sizes.requestBytes, sizes.responseBytes],
     );
     assert.not.ok(bare?.payload.response?.body);
   });
@@ -77,9 +77,9 @@ onEachDatabase(
       await ask(stand, 'Do not keep WORD-OFF', 'off');
       const outcomes = await ledger(service, 2);
       assert.equal([outcomes.captured, outcomes.disabled], [1, 1]);
-      const { turns, told } = await everything(service);
+      const { turns, json } = await everything(service);
       assert.is(turns.length, 1);
-      assert.not.match(told, 'WORD-');
+      assert.not.match(json, 'WORD-');
     });
 
     test.run();

@@ -26,8 +26,8 @@ const post = async ({ ingest }: Service, body: BodyInit, headers: Record<string,
   return { status: response.status, text: await response.text() };
 };
 
-const uploaded = async (service: Service, said: UploadedMessage): Promise<Accepted> => {
-  const { status, text } = await post(service, uploadBody(said));
+const uploaded = async (service: Service, message: UploadedMessage): Promise<Accepted> => {
+  const { status, text } = await post(service, uploadBody(message));
   assert.is(status, 202, text);
   return JSON.parse(text) as Accepted;
 };
@@ -38,8 +38,8 @@ const sessionOf = async ({ api }: Service, id: string) =>
 onEachDatabase('uploaded transcripts', (test) => {
   test('an upload is kept to the byte and shown with its session, unknown records included', async ({ service }) => {
     const strange = { type: 'never-heard-of', payload: ['xyzzy \ud800', { a: null }] };
-    const said = { agent_id: 'main', kind: 'interacted', records: [record(0), strange, 'torn {'] };
-    const first = await uploaded(service, said);
+    const message = { agent_id: 'main', kind: 'interacted', records: [record(0), strange, 'torn {'] };
+    const first = await uploaded(service, message);
     assert.equal([first.status, first.deduped, first.records], ['accepted', false, 3]);
     const [turn, ...others] = await rawTurnsOf(service, first.session_id);
     assert.is(others.length, 0);
@@ -47,14 +47,14 @@ onEachDatabase('uploaded transcripts', (test) => {
       [turn?.raw_turn_id, turn?.source, turn?.format, turn?.thread_id, turn?.url, turn?.status],
       [first.raw_turn_id, 'transcript', 'transcript', 'main', '/v1/ingest/transcript', undefined],
     );
-    assert.equal(turn && requestOf(turn), Buffer.from(uploadBody(said)));
+    assert.equal(turn && requestOf(turn), Buffer.from(uploadBody(message)));
     const session = await sessionOf(service, first.session_id);
     assert.equal(
       [session.harness_id, session.harness_session_id, session.started_at, session.last_seen_at, session.ended_at],
       ['claude', SESSION.harness_session_id, '2026-07-27T09:00:00.000000Z', '2026-07-27T09:00:00.000000Z', undefined],
     );
 
-    const again = await uploaded(service, said);
+    const again = await uploaded(service, message);
     assert.equal([again.deduped, again.raw_turn_id, again.session_id], [true, first.raw_turn_id, first.session_id]);
     await uploaded(service, { records: records(60) });
     const grown = await sessionOf(service, first.session_id);
@@ -74,14 +74,14 @@ onEachDatabase('uploaded transcripts', (test) => {
       const files = harnessFiles(harness);
       const sent = files.flatMap((file) => [...inParts(file, 4).reverse(), file]);
       const ids = new Set<string>();
-      for (const said of sent) ids.add((await uploaded(service, said)).session_id);
+      for (const message of sent) ids.add((await uploaded(service, message)).session_id);
       const [id = ''] = ids;
       if (sent.length === 0) continue;
       assert.is(ids.size, 1);
       const turns = await rawTurnsOf(service, id);
       assert.equal(
         turns.map(requestOf),
-        sent.map((said) => Buffer.from(uploadBody(said))),
+        sent.map((message) => Buffer.from(uploadBody(message))),
       );
     }
   });

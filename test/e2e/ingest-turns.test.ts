@@ -32,10 +32,10 @@ async function conversed(stand: Stand, client: OfficialClient, stream: boolean, 
   const before = stand.provider.requests.length;
   const conversation = client.open(stand.provider.url, { key: 'key', stream });
   await conversation.ask(question);
-  const asked = stand.provider.requests.slice(before);
+  const requests = stand.provider.requests.slice(before);
   return conversation.answers.map(({ headers, bytes }, n) => ({
-    url: asked[n]?.url ?? '',
-    request: asked[n]?.body ?? '',
+    url: requests[n]?.url ?? '',
+    request: requests[n]?.body ?? '',
     contentType: headers['content-type'] ?? '',
     answer: Buffer.from(bytes, 'latin1'),
   }));
@@ -67,8 +67,8 @@ const gzipped = ({ answer }: Passed) => ({
 });
 
 /** The answers of a told session as a sender says them that has read them itself. */
-const reducedOf = (told: SessionWithCaptures) => (_: Passed, n: number) => {
-  const { model, output, stop_reason, external_id, usage } = spansOf(told, 'llm')[n] ?? missing(`call ${n}`);
+const reducedOf = (session: SessionWithCaptures) => (_: Passed, n: number) => {
+  const { model, output, stop_reason, external_id, usage } = spansOf(session, 'llm')[n] ?? missing(`call ${n}`);
   return {
     response: {
       model,
@@ -90,17 +90,18 @@ const missing = (what: string): never => {
 };
 
 /** All that is told but for who sent it. */
-const content = (told: SessionWithCaptures) => {
-  const said = contentOf(told) as Json;
-  delete said.session.auth_subject;
-  return said;
+const content = (session: SessionWithCaptures) => {
+  const document = contentOf(session) as Json;
+  delete document.session.auth_subject;
+  return document;
 };
 /** The scripted provider makes ids out of the request's bytes, which say whether to stream; hashes follow. */
-const withoutIds = (said: Json): Json => JSON.parse(JSON.stringify(said).replace(/[0-9a-f]{64}|[0-9a-f]{24}/g, '#'));
+const withoutIds = (document: Json): Json =>
+  JSON.parse(JSON.stringify(document).replace(/[0-9a-f]{64}|[0-9a-f]{24}/g, '#'));
 /** The reduced shape has neither the provider's own figures nor the reasoning among them. */
-const asReduced = (said: Json): Json =>
+const asReduced = (document: Json): Json =>
   JSON.parse(
-    JSON.stringify(said, (key, value) => {
+    JSON.stringify(document, (key, value) => {
       if (/^(?:usage_verbatim|reasoning_tokens)$/.test(key)) return null;
       return key === 'cost'
         ? { ...value, output: (value.output + value.reasoning).toFixed(12), reasoning: null }
@@ -141,7 +142,7 @@ const rows: Row[] = corpus
   : [];
 
 onEachDatabase('turns that a gateway sends', (test) => {
-  const told: Record<string, SessionWithCaptures> = {};
+  const sessions: Record<string, SessionWithCaptures> = {};
   let stats: Json;
   let stored: Promise<Record<string, Node[]>> | null = null;
 
@@ -149,7 +150,7 @@ onEachDatabase('turns that a gateway sends', (test) => {
     for (const [name, { calls }] of Object.entries(buckets)) {
       let session_id = '';
       for (const call of calls) ({ session_id } = await acceptedTurn(service, JSON.stringify(call)));
-      told[name] = await derivedSession(service, session_id, calls.length);
+      sessions[name] = await derivedSession(service, session_id, calls.length);
     }
     stats = await read<Json>(`${service.api}/v1/stats`);
   });
@@ -219,18 +220,18 @@ onEachDatabase('turns that a gateway sends', (test) => {
       const all = lines.filter((line) => line.startsWith('nodes ')).map((line) => JSON.parse(line.slice(6)) as Node);
       const own = ({ session }: SessionWithCaptures) => all.filter(({ session_id }) => session_id === session.id);
       const inOrder = (some: Node[]) => some.sort((a, b) => a.depth - b.depth);
-      return Object.fromEntries(Object.entries(told).map(([name, session]) => [name, inOrder(own(session))]));
+      return Object.fromEntries(Object.entries(sessions).map(([name, session]) => [name, inOrder(own(session))]));
     });
     return stored;
   };
-  const toldOf = (name: string) => told[name] ?? missing(name);
-  const callsOf = (name: string) => spansOf(toldOf(name), 'llm');
+  const sessionOf = (name: string) => sessions[name] ?? missing(name);
+  const callsOf = (name: string) => spansOf(sessionOf(name), 'llm');
   /** What the nodes of each conversation have as an attribute, and what the API tells of it. */
-  const attributes = async (stand: Stand, key: 'model' | 'provider' | 'agent_name', told: (name: string) => unknown) =>
+  const attributes = async (stand: Stand, key: 'model' | 'provider' | 'agent_name', shown: (name: string) => unknown) =>
     Object.entries(await nodesOf(stand)).map(([name, some]) => [
       name,
       ...new Set(some.map((node) => node[key])),
-      told(name),
+      shown(name),
     ]);
 
   test('Bucket type: content kind, a message', async (stand) => {
@@ -258,7 +259,7 @@ onEachDatabase('turns that a gateway sends', (test) => {
       assert.equal(callsOf(name).at(-1)?.output, messages.at(-1)?.slice(1), name);
     const [call] = callsOf('chat');
     assert.equal([call?.input, call?.output], [[text('Be brief'), text('What is the weather?')], [use]]);
-    const [tool] = spansOf(toldOf('chat'), 'tool');
+    const [tool] = spansOf(sessionOf('chat'), 'tool');
     assert.equal([tool?.input, tool?.output], [[use], [result]]);
   });
 
@@ -281,7 +282,7 @@ onEachDatabase('turns that a gateway sends', (test) => {
   });
 
   test('Bucket agent_name: agent harness that produced the turn', async (stand) => {
-    assert.equal(await attributes(stand, 'agent_name', (name) => toldOf(name).session.agent_name), [
+    assert.equal(await attributes(stand, 'agent_name', (name) => sessionOf(name).session.agent_name), [
       ['chat', 'weather-bot', 'weather-bot'],
       ['messages', 'my-agent', 'my-agent'],
       ['responses', '', undefined],

@@ -99,8 +99,8 @@ onEachDatabase('the ingest API', (test) => {
     assert.ok(others.length > 10);
     for (const [path, methods] of [...others, ['/', { get: {} }]] as [string, object][])
       for (const method of Object.keys(methods)) {
-        const asked = path.replace(/\{\w+\}/g, '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10');
-        const response = await fetch(`${service.ingest}${asked}`, { method: method.toUpperCase() });
+        const target = path.replace(/\{\w+\}/g, '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10');
+        const response = await fetch(`${service.ingest}${target}`, { method: method.toUpperCase() });
         assert.is(response.status, 404, `${method} ${path}`);
         assert.equal(Object.keys((await response.json()) as object), ['error'], path);
       }
@@ -125,7 +125,7 @@ onEachDatabase('the ingest API', (test) => {
   test('every rejection, 413 included, is JSON with the single field error', async ({ service }) => {
     const post = { method: 'POST', headers: json };
     const at = (path: string, init: RequestInit) => fetch(`${service.ingest}${path}`, init);
-    const asked: [status: number, answer: Promise<Response>][] = [
+    const rejections: [status: number, answer: Promise<Response>][] = [
       [400, at('/v1/ingest', { ...post, body: '{' })],
       [400, at('/v1/ingest', { ...post, body: '{"provider":"openai"}' })],
       [403, at('/v1/ingest', { ...post, headers: { ...json, origin: 'http://evil.example' }, body: plainTurn('web') })],
@@ -135,7 +135,7 @@ onEachDatabase('the ingest API', (test) => {
       [415, at('/v1/ingest', { method: 'POST', headers: { 'content-type': 'text/plain' }, body: plainTurn('text') })],
       [422, at('/v1/ingest', { ...post, body: bodyOf({ provider: 'acme' }, '{}') })],
     ];
-    for (const [status, answer] of asked) {
+    for (const [status, answer] of rejections) {
       const response = await answer;
       assert.equal([response.status, response.headers.get('content-type')], [status, 'application/json']);
       const rejection = (await response.json()) as Json;
@@ -179,9 +179,9 @@ onEachDatabase('the ingest API', (test) => {
       assert.is(raw.raw_turn_id, raw_turn_id);
       assert.is(requestOf(raw).toString(), request);
       assert.is.not(raw.outcome, 'captured');
-      const told = await derivedSession(service, raw.session_id, 1);
+      const derived = await derivedSession(service, raw.session_id, 1);
       assert.equal(
-        spansOf(told, 'llm').map((span) => span.status),
+        spansOf(derived, 'llm').map((span) => span.status),
         [shown],
         why,
       );
@@ -247,14 +247,14 @@ onEachDatabase('the ingest API', (test) => {
   });
 
   test('JSON nested 10,000 and 100,000 deep harms nothing: it is refused, or kept to the byte', async ({ service }) => {
-    const asked = '{"model":"m","messages":[{"role":"user","content":"Hi"}]}';
-    const said = '{"message":{"content":"Hi"}}';
+    const validRequest = '{"model":"m","messages":[{"role":"user","content":"Hi"}]}';
+    const validResponse = '{"message":{"content":"Hi"}}';
     const turn = (request: string, response: string, rest = '') =>
       `{"provider":"openai","request":${request},"response":${response}${rest}}`;
     const post = async (status: number, body: string) =>
       assert.is((await postTurn(service, body)).status, status, body.slice(0, 200));
     const kept = async (name: string, request: string) => {
-      await post(422, turn(request, said, `,"session":{"harness_id":"deep","harness_session_id":"${name}"}`));
+      await post(422, turn(request, validResponse, `,"session":{"harness_id":"deep","harness_session_id":"${name}"}`));
       const session = (await sessionsOf(service)).find(({ harness_session_id }) => harness_session_id === name);
       const [raw] = (await rawTurnsOf(service, session?.id ?? '')) as [RawTurn];
       assert.ok(requestOf(raw).equals(Buffer.from(request)), name);
@@ -267,12 +267,12 @@ onEachDatabase('the ingest API', (test) => {
         kept(`${depth}, messages`, `{"model":"m","messages":${deep}}`),
         kept(`${depth}, content`, `{"model":"m","messages":[{"role":"user","content":${deep}}]}`),
         kept(`${depth}, tools`, `{"model":"m","messages":[{"role":"user","content":"Hi"}],"tools":${deep}}`),
-        post(422, turn(asked, deep)),
-        post(422, turn(asked, `{"message":{"content":${deep}}}`)),
-        post(422, turn(asked, 'null', `,"raw_response":"${raw}"`)),
-        post(400, turn(asked, said, `,"meta":{"a":${deep}}`)),
-        post(400, turn(asked, said, `,"session":{"harness_metadata":{"a":${deep}}}`)),
-        post(202, turn(asked, said, `,"session":{"what is not read":${deep}},"nor this":${deep}`)),
+        post(422, turn(validRequest, deep)),
+        post(422, turn(validRequest, `{"message":{"content":${deep}}}`)),
+        post(422, turn(validRequest, 'null', `,"raw_response":"${raw}"`)),
+        post(400, turn(validRequest, validResponse, `,"meta":{"a":${deep}}`)),
+        post(400, turn(validRequest, validResponse, `,"session":{"harness_metadata":{"a":${deep}}}`)),
+        post(202, turn(validRequest, validResponse, `,"session":{"what is not read":${deep}},"nor this":${deep}`)),
       ]);
     }
     const run = await fetch(`${service.api}/v1/admin/derive/run`, { method: 'POST' });
@@ -333,11 +333,11 @@ onEachDatabase('the ingest API', (test) => {
       assert.equal([status, text], [413, TOO_LARGE]);
     }
     assert.is(await writesOf(service, 'unknown', 'reject_oversize'), counted + 2);
-    const told = logged()
+    const entries = logged()
       .slice(lines)
       .map((line) => JSON.parse(line) as Json);
     assert.equal(
-      told.map(({ content_length, limit, path }) => [content_length, limit, path]),
+      entries.map(({ content_length, limit, path }) => [content_length, limit, path]),
       Array(2).fill([LIMIT + 1, LIMIT, '/v1/ingest']),
     );
   });
@@ -351,9 +351,9 @@ onEachDatabase('the ingest API', (test) => {
       for (let n = 0; n < 3; n++) await acceptedTurn(service, bodyOfSize(`heavy ${gateway} ${n}`, 500_000));
       sending--;
     });
-    let asked = 0;
-    while (sending > 0 || asked < 3) {
-      const question = `Question ${asked++} beside heavy ingest`;
+    let questionCount = 0;
+    while (sending > 0 || questionCount < 3) {
+      const question = `Question ${questionCount++} beside heavy ingest`;
       for (const conversation of [direct, proxied]) await conversation.ask(question);
     }
     await Promise.all(gateways);
@@ -362,7 +362,7 @@ onEachDatabase('the ingest API', (test) => {
       const found = (await sessionsOf(service)).find(
         ({ rollup }) => rollup.preview === 'Question 0 beside heavy ingest',
       );
-      return found && found.rollup.turn_count === asked;
+      return found && found.rollup.turn_count === questionCount;
     });
   });
 

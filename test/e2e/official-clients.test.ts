@@ -154,8 +154,8 @@ onEachDatabase('what the official clients show and meet', (test) => {
       if (!remembers) return;
 
       const session = await recorded(stand.service, questions[0] ?? '', met.length);
-      const asked = session.traces.map(({ trace }) => trace.user_prompt);
-      assert.equal(asked, [...new Set(questions)], 'the retry is in the trace of what it tries again');
+      const prompts = session.traces.map(({ trace }) => trace.user_prompt);
+      assert.equal(prompts, [...new Set(questions)], 'the retry is in the trace of what it tries again');
       const [failed, answered] = callsOf(session).slice(-2) as [Span, Span];
       assert.equal(statusesOf(session).slice(-2), [
         ['error', errors.busy],
@@ -208,10 +208,10 @@ onEachDatabase('what the official clients show and meet', (test) => {
 
       const session = await recorded(stand.service, question, 1);
       assert.equal(statusesOf(session), [['partial', 'upstream_cut']]);
-      const said = callsOf(session)[0]?.output[0]?.text ?? '';
-      assert.ok(said.length > 10 && said.length < echoOf(question).length, `${said.length} characters came`);
-      assert.ok(echoOf(question).startsWith(said));
-      assert.is(session.traces[0]?.trace.response_preview, said.trim());
+      const text = callsOf(session)[0]?.output[0]?.text ?? '';
+      assert.ok(text.length > 10 && text.length < echoOf(question).length, `${text.length} characters came`);
+      assert.ok(echoOf(question).startsWith(text));
+      assert.is(session.traces[0]?.trace.response_preview, text.trim());
     });
   }
 

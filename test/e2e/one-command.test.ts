@@ -90,8 +90,8 @@ onEachDatabase('svc serve, with the official clients', (test) => {
           assert.is(await conversation.ask(question), 'It is 7 degrees in Oslo.');
         assert.is(proxied.answers.length, 2);
         assert.equal(proxied.answers, direct.answers, 'every reply is byte-equal to the direct one');
-        const asked = provider.requests.slice(-4).map(({ method, url, body }) => ({ method, url, body }));
-        assert.equal(asked.slice(2), asked.slice(0, 2), 'and so is every request');
+        const requests = provider.requests.slice(-4).map(({ method, url, body }) => ({ method, url, body }));
+        assert.equal(requests.slice(2), requests.slice(0, 2), 'and so is every request');
 
         const { session, traces, links } = await recorded(service, question, 2);
         assert.is(traces.length, 1, 'one question is one trace');
@@ -117,9 +117,9 @@ onEachDatabase('svc serve, with the official clients', (test) => {
         );
 
         const alone = await read<{ session: typeof session }>(`${service.api}/v1/sessions/${session.id}`);
-        for (const told of [trace.usage, alone.session.rollup.usage])
+        for (const reported of [trace.usage, alone.session.rollup.usage])
           assert.equal(
-            Object.fromEntries(Object.keys(usage).map((key) => [key, told[key as keyof typeof told]])),
+            Object.fromEntries(Object.keys(usage).map((key) => [key, reported[key as keyof typeof reported]])),
             usage,
           );
         const document = await read<{ spans: Span[] }>(`${service.api}/v1/traces/${trace.trace_id}`);

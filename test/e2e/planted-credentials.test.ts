@@ -46,15 +46,15 @@ const ANSWERS: Record<string, object> = {
 const UNSUPPORTED = '/anthropic/v1/complete';
 const CALLS = Object.keys(ANSWERS).length + 1; // and one on a socket
 
-const answering: Answering = async (asked, outgoing) => {
-  await asked.whole;
+const answering: Answering = async (request, outgoing) => {
+  await request.whole;
   const head = ['Content-Type: application/json', `X-Kept: ${KEPT_WORD}-answered`, ...linesAt('answer')];
   outgoing.writeHead(
     200,
     head.flatMap((line) => line.split(/: (.*)/s).slice(0, 2)),
   );
   const path = Object.keys(ANSWERS).find((known) =>
-    asked.url.includes(known.replace(/^\/(anthropic|gemini|openai)/, '')),
+    request.url.includes(known.replace(/^\/(anthropic|gemini|openai)/, '')),
   );
   const body = JSON.stringify(ANSWERS[path ?? ''] ?? {});
   outgoing.write(body.slice(0, 1));

@@ -37,7 +37,7 @@ test('no file of the embedded database holds a purged secret, and the journal lo
   };
   try {
     const { proxy, api } = await start();
-    const asked = await fetch(`${proxy}/api/chat`, {
+    const reply = await fetch(`${proxy}/api/chat`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
@@ -46,7 +46,7 @@ test('no file of the embedded database holds a purged secret, and the journal lo
         messages: [{ role: 'user', content: `My key is ${SECRET}` }],
       }),
     });
-    await asked.text();
+    await reply.text();
     const id = await eventually('the session', async () => {
       const { items } = await read<Sessions>(`${api}/v1/sessions`);
       return items[0]?.rollup.turn_count ? items[0].id : null;

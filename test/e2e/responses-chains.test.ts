@@ -70,7 +70,7 @@ const proxied = ({ service }: Stand) => `${service.proxy}/openai`;
 const named = (stream: boolean) => (stream ? 'streamed' : 'in one piece');
 
 /** What the script answers to the last of these questions. */
-const toldOf = (questions: readonly string[]) => echoOf(questions.join(', then '));
+const scriptedReply = (questions: readonly string[]) => echoOf(questions.join(', then '));
 
 function resultFor({ output }: Response): Input {
   const use = output.find((item) => item.type === 'function_call');
@@ -80,7 +80,7 @@ function resultFor({ output }: Response): Input {
 
 /** Each call by the provider's id of its answer, in their order. */
 const idsOf = (session: Recorded) => callsOf(session).map(({ external_id }) => external_id);
-const asked = ({ traces }: Recorded) => traces.map(({ trace }) => trace.user_prompt);
+const promptsOf = ({ traces }: Recorded) => traces.map(({ trace }) => trace.user_prompt);
 
 /** The roles of so many turns in which nothing is called. */
 const turns = (count: number) => Array<string>(count).fill('user assistant').join(' ');
@@ -108,18 +108,18 @@ onEachDatabase('conversations that the provider keeps', (test) => {
             responses.push(await chain.say(question));
             if (paused) await recorded(stand.service, opening, responses.length);
           }
-          const told = questions.map((_, n) => toldOf(questions.slice(0, n + 1)));
-          const said = responses.map(({ output_text }) => output_text);
-          assert.equal(said, told, 'the provider remembers');
+          const expected = questions.map((_, n) => scriptedReply(questions.slice(0, n + 1)));
+          const texts = responses.map(({ output_text }) => output_text);
+          assert.equal(texts, expected, 'the provider remembers');
 
           const session = await recorded(stand.service, opening, 3);
           hangs(rule, session, [turns(1), turns(2), turns(3)]);
           const ids = responses.map(({ id }) => id);
           assert.equal(idsOf(session), ids);
-          assert.equal(asked(session), questions, 'each question is a trace');
+          assert.equal(promptsOf(session), questions, 'each question is a trace');
           assert.equal(
             session.traces.map(({ trace }) => trace.response_preview),
-            told,
+            expected,
           );
           assert.equal(
             callsOf(session).map(({ usage }) => [usage.input_tokens, usage.output_tokens]),
@@ -151,7 +151,7 @@ onEachDatabase('conversations that the provider keeps', (test) => {
           idsOf(session),
           [hello, use, answer, thanks].map(({ id }) => id),
         );
-        assert.equal(asked(session), [opening, question, 'Thank you'], 'the result opens no trace');
+        assert.equal(promptsOf(session), [opening, question, 'Thank you'], 'the result opens no trace');
         const spans = session.traces[1]?.spans ?? [];
         assert.equal(
           spans.map(({ kind }) => kind),
@@ -176,7 +176,7 @@ onEachDatabase('conversations that the provider keeps', (test) => {
       const session = await recorded(stand.service, opening, 3);
       hangs(again, session, [turns(1), turns(2), turns(3)]);
       assert.equal(idsOf(session), ids);
-      assert.equal(asked(session), [opening, opening, opening]);
+      assert.equal(promptsOf(session), [opening, opening, opening]);
     });
 
     const retried = `by ${by}, with a retry`;
@@ -187,7 +187,7 @@ onEachDatabase('conversations that the provider keeps', (test) => {
       for (const question of questions) await chain.say(question);
       const session = await recorded(stand.service, opening, 4);
       hangs(retried, session, [turns(1), turns(2), turns(3)]);
-      assert.equal(asked(session), questions, 'the retry is in the trace of what it tries again');
+      assert.equal(promptsOf(session), questions, 'the retry is in the trace of what it tries again');
       const [, failed, answered] = callsOf(session) as [Span, Span, Span];
       assert.equal([failed.status, answered.status], ['error', 'ok']);
       assert.equal(
@@ -209,8 +209,8 @@ onEachDatabase('conversations that the provider keeps', (test) => {
     const session = await recorded(stand.service, opening, 5);
     hangs('branches', session, [turns(1), turns(2), turns(3), turns(2), turns(2)]);
     assert.is(session.session.fork_of_session_id, undefined);
-    assert.equal(asked(session).slice(0, 3), [opening, 'Left', 'And further left']);
-    assert.equal(asked(session).slice(3).sort(), ['Right', 'Straight on']);
+    assert.equal(promptsOf(session).slice(0, 3), [opening, 'Left', 'And further left']);
+    assert.equal(promptsOf(session).slice(3).sort(), ['Right', 'Straight on']);
   });
 
   test('two clients each have a session, be it that they say the same and their answers have the same ids', async (stand) => {
@@ -227,10 +227,10 @@ onEachDatabase('conversations that the provider keeps', (test) => {
     }
     const sessions = await eventually('two sessions of three calls', async () => {
       const both = (await sessionsOf(stand.service)).filter(({ rollup }) => rollup.preview === opening);
-      const told = await Promise.all(
+      const documents = await Promise.all(
         both.map(({ id }) => read<Recorded>(`${stand.service.api}/v1/sessions/${id}/traces`)),
       );
-      return told.flatMap(callsOf).length === 6 && told;
+      return documents.flatMap(callsOf).length === 6 && documents;
     });
     assert.is(sessions.length, 2);
     for (const [n, session] of sessions.entries()) {
@@ -268,7 +268,7 @@ onEachDatabase('conversations that the provider keeps', (test) => {
       const opening = `And then? (${rule})`;
       const { say } = openCaller(proxied(stand), { stream });
       const first = await say(opening, { previous_response_id: unseen.id });
-      assert.is(first.output_text, toldOf([`Hello (${rule})`, opening]), 'the provider remembers');
+      assert.is(first.output_text, scriptedReply([`Hello (${rule})`, opening]), 'the provider remembers');
       const second = await say('Thank you', { previous_response_id: first.id });
       const session = await recorded(stand.service, opening, 2);
       hangs(rule, session, [turns(1), turns(2)]);

@@ -10,11 +10,11 @@ import { callsOf, onEachDatabase, type Recorded, recorded } from '../support/who
 
 /** Ids are of this run, not of a socket, as a provider's are; `generate: false` is answered with nothing, 'Wait' with a beginning. */
 let answers = 0;
-const talk: Talk = (socket, asked) => {
-  if (asked.type !== 'response.create') return; // else `ask` would take the answer to a message that wants none for its own
-  const document = echoDocument(asked, ++answers);
-  const events = responseEvents(asked.generate === false ? { ...document, output: [] } : document);
-  for (const event of asked.input === 'Wait' ? events.slice(0, 5) : events) socket.send(JSON.stringify(event));
+const talk: Talk = (socket, request) => {
+  if (request.type !== 'response.create') return; // else `ask` would take the answer to a message that wants none for its own
+  const document = echoDocument(request, ++answers);
+  const events = responseEvents(request.generate === false ? { ...document, output: [] } : document);
+  for (const event of request.input === 'Wait' ? events.slice(0, 5) : events) socket.send(JSON.stringify(event));
 };
 
 let databases = 0; // that are still to be tried
@@ -104,13 +104,13 @@ onEachDatabase(
         'thread-id': id,
         'OpenAI-Beta': 'responses_websockets=2026-02-06',
       });
-      const said = (words: string) => [
+      const inputOf = (words: string) => [
         { type: 'message', role: 'user', content: [{ type: 'input_text', text: words }] },
       ];
-      const warm = await ask(client, { input: said('Say hello'), generate: false });
+      const warm = await ask(client, { input: inputOf('Say hello'), generate: false });
       const first = await ask(client, { input: [], previous_response_id: warm });
       client.send({ type: 'response.processed', response_id: first });
-      await ask(client, { input: said('Again'), previous_response_id: first });
+      await ask(client, { input: inputOf('Again'), previous_response_id: first });
       client.socket.terminate();
       const session: Recorded = await recorded(service, 'Say hello', 3);
       assert.equal([session.session.harness_id, session.session.harness_session_id], ['codex', id]);

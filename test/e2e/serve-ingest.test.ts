@@ -76,8 +76,8 @@ beside.after(async ({ undo }) => {
 
 beside('the ingest API alone, as a sidecar: what one takes in the other derives', async ({ whole, alone }) => {
   const { session_id } = await acceptedTurn(alone, plainTurn('sidecar'));
-  const told = await derivedSession(whole, session_id, 1);
-  assert.is(told.traces[0]?.trace.response_preview, 'Answer to Question sidecar');
+  const session = await derivedSession(whole, session_id, 1);
+  assert.is(session.traces[0]?.trace.response_preview, 'Answer to Question sidecar');
 });
 
 beside('a conversation goes on in its session, whoever takes in its calls', async ({ whole, alone }) => {
@@ -85,9 +85,9 @@ beside('a conversation goes on in its session, whoever takes in its calls', asyn
   const two = await acceptedTurn(whole, goesOn('goes on 2', 'Hello', 'Answer 1', 'And?'));
   const three = await acceptedTurn(alone, goesOn('goes on 3', 'Hello', 'Answer 1', 'And?', 'Answer 3', 'More'));
   assert.equal([two.session_id, three.session_id], [one.session_id, one.session_id]);
-  const told = await derivedSession(whole, one.session_id, 3);
+  const session = await derivedSession(whole, one.session_id, 3);
   assert.equal(
-    spansOf(told, 'llm').map(({ output }) => output[0]?.text),
+    spansOf(session, 'llm').map(({ output }) => output[0]?.text),
     ['Answer 1', 'Answer 3', 'Answer 5'],
   );
 });
@@ -185,8 +185,8 @@ embedded('alone it takes turns in, holds its folder, and a later svc serve deriv
 
     const whole = await startService(folder);
     try {
-      const told = await derivedSession(whole, session_id, 1);
-      assert.is(told.traces[0]?.trace.user_prompt, 'Question alone');
+      const session = await derivedSession(whole, session_id, 1);
+      assert.is(session.traces[0]?.trace.user_prompt, 'Question alone');
 
       const third = await failure(startIngest(folder));
       assert.match(third, /^svc serve ingest ended with 1:/, 'on a folder that svc serve holds');

@@ -20,10 +20,10 @@ import { type Relay, startRelay } from '../support/tcp-relay.ts';
 
 const INTERNAL = { SVC_INTERNAL_LISTEN: '127.0.0.1:0', SVC_INTERNAL_TOKEN: 'planted-internal-token' };
 
-type Told = { role: 'user' | 'assistant'; content: string };
+type ChatMessage = { role: 'user' | 'assistant'; content: string };
 
 /** A call as a client makes it that nobody names; the answer is an echo of its last question. */
-async function asked(proxy: string, messages: readonly Told[], stream = false): Promise<string> {
+async function chat(proxy: string, messages: readonly ChatMessage[], stream = false): Promise<string> {
   const response = await fetch(`${proxy}/openai/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer planted-client-key' },
@@ -35,8 +35,8 @@ async function asked(proxy: string, messages: readonly Told[], stream = false): 
   return choices[0]?.message.content ?? '';
 }
 
-const question = (content: string): Told => ({ role: 'user', content });
-const answer = (content: string): Told => ({ role: 'assistant', content });
+const question = (content: string): ChatMessage => ({ role: 'user', content });
+const answer = (content: string): ChatMessage => ({ role: 'assistant', content });
 
 const metricsOf = async (proxy: ProxyService): Promise<string> => {
   const headers = { authorization: `Bearer ${INTERNAL.SVC_INTERNAL_TOKEN}` };
@@ -102,10 +102,10 @@ test('a conversation goes on in its session, whichever proxy its calls pass', ({
   beside(env, (one) =>
     beside(env, async (other) => {
       const before = (await sessionsOf(whole)).length;
-      const said = [question('Shared')];
+      const messages = [question('Shared')];
       for (const [n, { proxy }] of [one, whole, other].entries()) {
-        const reply = await asked(proxy, said);
-        said.push(answer(reply), question(`And ${n}`));
+        const reply = await chat(proxy, messages);
+        messages.push(answer(reply), question(`And ${n}`));
         await eventually('the turn', async () => (await sessionsOf(whole))[0]?.raw_turn_count === n + 1);
       }
       const sessions = await sessionsOf(whole);
@@ -120,7 +120,7 @@ test('no database from the very start: it serves, says so, waits, and what it ke
   relay,
 }) => {
   const folder = await emptyFolder();
-  const begun = await asked(whole.proxy, [question('Away')]);
+  const begun = await chat(whole.proxy, [question('Away')]);
   await eventually('the turn', async () => (await sessionsOf(whole))[0]?.rollup.turn_count === 1);
   const before = await captured(whole);
   const sessions = (await sessionsOf(whole)).length;
@@ -130,13 +130,13 @@ test('no database from the very start: it serves, says so, waits, and what it ke
       env,
       async (proxy) => {
         const messages = [question('Away'), answer(begun), question('And now')];
-        for (let n = 0; n < 3; n++) messages.push(answer(await asked(proxy.proxy, messages)), question(`Away ${n}`));
-        assert.match(await asked(proxy.proxy, [question('Streamed')], true), '[DONE]');
-        const told = await eventually(
+        for (let n = 0; n < 3; n++) messages.push(answer(await chat(proxy.proxy, messages)), question(`Away ${n}`));
+        assert.match(await chat(proxy.proxy, [question('Streamed')], true), '[DONE]');
+        const logged = await eventually(
           'it to say so',
           async () => /Cannot use the database[^\n]*/.exec(proxy.log())?.[0],
         );
-        assert.match(told, 'calls pass, and wait in the journal');
+        assert.match(logged, 'calls pass, and wait in the journal');
         const waiting = await eventually('calls to wait', async () => {
           const seconds = figure(await metricsOf(proxy), 'svc_journal_oldest_seconds');
           return seconds > 0 && seconds;
@@ -154,7 +154,7 @@ test('no database from the very start: it serves, says so, waits, and what it ke
         assert.match(proxy.log(), 'The database answers');
 
         // a conversation that nobody names is the one that it continues, though no database was there to tell the client by
-        await asked(whole.proxy, messages);
+        await chat(whole.proxy, messages);
         await eventually('the next turn', async () => (await captured(whole)) === before + 5);
         assert.is((await sessionsOf(whole)).length, sessions + 1); // the streamed call is a conversation of its own
       },
@@ -162,7 +162,7 @@ test('no database from the very start: it serves, says so, waits, and what it ke
     );
 
     await relay.cut();
-    await beside(env, async (proxy) => void (await asked(proxy.proxy, [question('Of a process that ended')])), folder);
+    await beside(env, async (proxy) => void (await chat(proxy.proxy, [question('Of a process that ended')])), folder);
     assert.is(await captured(whole), before + 5);
     await relay.mend();
     await beside(
@@ -181,7 +181,7 @@ test('a database that refuses is waited for like one that is away', async ({ env
   const wrong = new URL(dsn);
   wrong.pathname = '/svc_no_such_database';
   await beside({ ...env, SVC_STORAGE_POSTGRES_DSN: wrong.href }, async (proxy) => {
-    await asked(proxy.proxy, [question('Refused')]);
+    await chat(proxy.proxy, [question('Refused')]);
     await eventually('it to say so', async () => proxy.log().includes('svc_no_such_database'));
     assert.not.match(proxy.log(), /the engine (failed|ended)/);
     assert.not.match(proxy.log(), wrong.password || 'postgres://');

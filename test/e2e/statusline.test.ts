@@ -133,10 +133,10 @@ test('a service that accepts and is silent, and a harness that leaves stdin open
 });
 
 /** Shows it again until the server was asked and was not late: its 300 ms may be over before. */
-const shownUntil = (isAsked: () => boolean, ...given: Parameters<typeof shown>): Promise<Shown> =>
+const shownUntil = (wasRequested: () => boolean, ...given: Parameters<typeof shown>): Promise<Shown> =>
   eventually('the server to be asked', async () => {
     const one = await shown(...given);
-    return isAsked() && one.out !== LATE && one;
+    return wasRequested() && one.out !== LATE && one;
   });
 
 /** A server that answers /ping as it likes, and what it received. */

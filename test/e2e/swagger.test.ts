@@ -28,7 +28,7 @@ test('it shows every operation, and asks nobody but us', async () => {
   try {
     const page = await browser.newPage();
     const elsewhere: string[] = [];
-    const said: string[] = [];
+    const problems: string[] = [];
     await browser.route('**', (route) => {
       const { protocol, origin } = new URL(route.request().url());
       if (origin === base || protocol === 'data:') return route.continue();
@@ -36,10 +36,10 @@ test('it shows every operation, and asks nobody but us', async () => {
       return route.abort();
     });
     page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) said.push(message.text());
+      if (['error', 'warning'].includes(message.type())) problems.push(message.text());
     });
-    page.on('pageerror', (thrown) => said.push(thrown.message));
-    page.on('requestfailed', (request) => said.push(`${request.url()}: ${request.failure()?.errorText}`));
+    page.on('pageerror', (thrown) => problems.push(thrown.message));
+    page.on('requestfailed', (request) => problems.push(`${request.url()}: ${request.failure()?.errorText}`));
 
     await page.goto(`${base}/swagger`);
     await page.waitForSelector('.opblock');
@@ -59,7 +59,7 @@ test('it shows every operation, and asks nobody but us', async () => {
     assert.match(await page.locator('#operations-service-ping .live-responses-table').innerText(), 'pong');
 
     assert.equal(elsewhere, []);
-    assert.equal(said, []);
+    assert.equal(problems, []);
     if (process.env.SVC_TEST_SCREENSHOT)
       await page.screenshot({ path: process.env.SVC_TEST_SCREENSHOT, fullPage: true });
   } finally {

@@ -21,7 +21,7 @@ type Stand = {
   tarball: string;
   files: string[];
   web: Server;
-  asked: string[];
+  requests: string[];
   app: string;
 };
 const test = suite<Stand>('the tarball');
@@ -29,13 +29,13 @@ const run = promisify(execFile);
 
 test.before(async (context) => {
   const folder = await emptyFolder();
-  const asked: string[] = [];
+  const requests: string[] = [];
   const web = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`);
+    requests.push(`${request.method} ${request.url}`);
     response.writeHead(500).end();
   });
   web.on('connect', (request, socket) => {
-    asked.push(`CONNECT ${request.url}`);
+    requests.push(`CONNECT ${request.url}`);
     socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
   });
   await new Promise<void>((listening) => web.listen(0, '127.0.0.1', listening));
@@ -45,7 +45,7 @@ test.before(async (context) => {
   await writeTarball({ root: packageRoot(), dist }, tarball, 1);
   const files: string[] = [];
   await list({ file: tarball, onReadEntry: ({ type, path }) => void (type === 'File' && files.push(path)) });
-  Object.assign(context, { folder, dist, tarball, files, web, asked, app: join(folder, 'app') });
+  Object.assign(context, { folder, dist, tarball, files, web, requests, app: join(folder, 'app') });
 });
 test.after(async ({ folder, web }) => {
   web.close();
@@ -182,7 +182,7 @@ test('the documents lead nowhere but to files that it holds', async ({ folder, t
 test('npm installs it offline, on an empty cache, and nothing is fetched', async ({
   folder,
   tarball,
-  asked,
+  requests,
   web,
   app,
 }) => {
@@ -200,7 +200,7 @@ test('npm installs it offline, on an empty cache, and nothing is fetched', async
   await run('npm', [...globally, tarball], { cwd: folder, env });
   const { stdout } = await run(join(folder, 'global/bin/svc'), ['--version'], { cwd: folder, env });
   assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
-  assert.equal(asked, []);
+  assert.equal(requests, []);
   const installed = await readFile(join(app, 'node_modules/.package-lock.json'), 'utf8');
   const { packages } = JSON.parse(installed) as { packages: Record<string, { resolved?: string }> };
   for (const [path, { resolved = '' }] of Object.entries(packages)) assert.not.match(resolved, /^https?:/, path);

@@ -14,15 +14,15 @@ const formats = [anthropic, openaiChat, openaiResponses()[0]];
 const vanished = new Set<string>();
 
 /** Answers all, but is gone the first time that it is asked whether it is there. */
-const upstream = await startUpstream((asked) => async (_request, answering, incoming) => {
-  await asked.whole;
-  const received = asked.body.toString();
+const upstream = await startUpstream((request) => async (_request, answering, incoming) => {
+  await request.whole;
+  const received = request.body.toString();
   if (received.includes('Are you there') && !vanished.delete(received)) {
     vanished.add(received);
     incoming.socket.resetAndDestroy();
     return;
   }
-  const format = formats.find(({ path }) => path.test(asked.url));
+  const format = formats.find(({ path }) => path.test(request.url));
   const body: unknown = JSON.parse(received);
   const { question = '' } = format?.parseRequest(body) ?? {};
   const { document } = format?.answer(body, { says: echoOf(question), callsTool: false }, idOf(received)) ?? {};
@@ -36,7 +36,7 @@ const clients: { client: OfficialClient; input: number }[] = [
   { client: officialClients.openaiResponses, input: 1000 },
 ];
 
-const toldOf = ({ status, error_type = '', usage }: Span) => [status, error_type, usage.input_tokens];
+const outcomeOf = ({ status, error_type = '', usage }: Span) => [status, error_type, usage.input_tokens];
 
 onEachDatabase(
   'upstreams that vanish',
@@ -55,7 +55,7 @@ onEachDatabase(
 
         const session = await recorded(service, hello, 3);
         const [, failed, answered] = callsOf(session) as [Span, Span, Span];
-        assert.equal([failed, answered].map(toldOf), [
+        assert.equal([failed, answered].map(outcomeOf), [
           ['error', 'upstream_error', 0],
           ['ok', '', input],
         ]);

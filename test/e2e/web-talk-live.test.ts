@@ -53,7 +53,7 @@ inBrowser(
       );
       const before = [...connections.begun()]; // what was under way as it was hidden may have begun since
       const questions = ['Who looks?', 'Nobody?', 'And now?', 'Still nobody?'];
-      for (let said = 2; said <= questions.length; said++) await say(service, 'hidden', questions.slice(0, said));
+      for (let turns = 2; turns <= questions.length; turns++) await say(service, 'hidden', questions.slice(0, turns));
       await eventually(
         'all turns',
         async () => ((await sessionNamed(service, 'hidden'))?.raw_turn_count ?? 0) >= questions.length,
