@@ -6,7 +6,8 @@ import type { TestDatabase } from './databases.ts';
 /** @returns how many turns there are */
 export async function assertWhole(database: TestDatabase): Promise<number> {
   const turns = await database.sql(
-    `select raw_turn_id, encode(request_digest, 'hex') as request_digest, encode(response_digest, 'hex') as response_digest from svc.raw_turns`,
+    `select raw_turn_id, encode(request_digest, 'hex') as request_digest, encode(response_digest, 'hex') as response_digest
+       from svc.raw_turns`,
   );
   for (const { raw_turn_id, request_digest, response_digest } of turns) {
     const bytes = await database.execute('rawTurnBytes', { raw_turn_id: raw_turn_id as number });
