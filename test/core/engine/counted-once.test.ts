@@ -13,12 +13,12 @@ import { permutations } from '../../support/permutations.ts';
 import {
   answeredBy,
   answerItem,
-  userRecord,
   claudeChat,
   line,
   textBlock,
   tokens,
   userItem,
+  userRecord,
 } from '../../support/transcript-records.ts';
 import { testTranscripts, type UploadedMessage, upload } from '../../support/transcript-uploads.ts';
 

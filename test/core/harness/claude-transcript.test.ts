@@ -5,13 +5,13 @@ import { readClaudeTranscript } from '../../../core/harness/claude-transcript.ts
 import type { TranscriptReading } from '../../../core/harness/harness.ts';
 import {
   answeredBy,
-  userRecord,
   claudeChat,
   type Edge,
   resulted,
   SESSION_ID,
   textBlock,
   transcriptFile,
+  userRecord,
   uses,
 } from '../../support/transcript-records.ts';
 import { harnessFiles } from '../../support/transcript-uploads.ts';
@@ -154,7 +154,11 @@ test('a compaction starts the history anew, and the story goes on', () => {
 });
 
 test('what the harness puts in is context, and what is asked without an answer is no call', () => {
-  const attachment = (edge: Edge, rest: object) => ({ ...userRecord(edge, 1, ''), type: 'attachment', attachment: rest });
+  const attachment = (edge: Edge, rest: object) => ({
+    ...userRecord(edge, 1, ''),
+    type: 'attachment',
+    attachment: rest,
+  });
   const reading = read([
     userRecord(['', 'u1'], 0, 'Hello'),
     attachment(['u1', 'x1'], { type: 'skill_listing', content: '- verify' }),

@@ -21,7 +21,8 @@ test('Codex: a checkpoint or a handoff summary is a compaction', () => {
 
 test('Codex: a call before anybody has spoken, to which nothing is answered, warms up a socket', () => {
   const of = (answers: string | [], ...said: string[]) =>
-    callPurpose(callTraits({ harness_id: 'codex', messages: said.map((words) => message('user', words)), answers })).kind;
+    callPurpose(callTraits({ harness_id: 'codex', messages: said.map((words) => message('user', words)), answers }))
+      .kind;
   assert.is(of([]), 'offshoot:probe');
   assert.is(of([], '<environment_context>\n  <cwd>/home/ada</cwd>\n</environment_context>'), 'offshoot:probe');
   assert.is(of([], 'say hello'), 'main', 'an empty answer to a person is an answer');

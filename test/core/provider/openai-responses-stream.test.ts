@@ -7,13 +7,13 @@ import { openaiResponses } from '../../../core/provider/openai-responses.ts';
 import { namedEvents, utf8 } from '../../support/provider-streams.ts';
 import {
   oneShot,
+  outputMessage,
   readable,
   replyTo,
   replyToEvents,
   response,
   responseUsage,
   richResponse,
-  outputMessage,
   saysNoMore,
   sse,
   use,
@@ -31,7 +31,11 @@ test('streamed and in one piece, a reply is the same', () => {
     output: [{ ...outputMessage('Once upon'), status: 'incomplete' }],
   });
   assert.equal(replyToEvents(responseEvents(cut)), oneShot(cut));
-  const failed = response({ status: 'failed', error: { code: 'server_error', message: 'm' }, output: [outputMessage('a')] });
+  const failed = response({
+    status: 'failed',
+    error: { code: 'server_error', message: 'm' },
+    output: [outputMessage('a')],
+  });
   assert.equal(replyToEvents(responseEvents(failed)), oneShot(failed));
 });
 

@@ -12,11 +12,11 @@ import { fixtureFolder } from '../../support/fixtures.ts';
 import {
   isUnreadable,
   oneShot,
+  outputMessage,
   replyTo,
   response,
   responseUsage,
   richResponse,
-  outputMessage,
   saysNoMore,
   sse,
 } from '../../support/responses.ts';

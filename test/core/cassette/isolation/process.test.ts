@@ -212,9 +212,13 @@ test('many statements at a time take turns, also within the reading of rows', as
 
 test('it is handed what it was granted, and no more', async () => {
   const CORE = { fetch: async () => new Response('') };
-  await withCassette('friendly.mjs', { handed: { CONFIG: { 'a.b': [1, 'two'] }, CORE } }, async ({ readJson: told }) => {
-    assert.equal(await told('/env'), { has: ['CONFIG', 'CORE', 'LOG'], config: { 'a.b': [1, 'two'] } });
-  });
+  await withCassette(
+    'friendly.mjs',
+    { handed: { CONFIG: { 'a.b': [1, 'two'] }, CORE } },
+    async ({ readJson: told }) => {
+      assert.equal(await told('/env'), { has: ['CONFIG', 'CORE', 'LOG'], config: { 'a.b': [1, 'two'] } });
+    },
+  );
   await withCassette('hostile.mjs', {}, async ({ readJson: told }) => {
     assert.equal(await told('/ungranted'), { has: ['CONFIG', 'LOG'] });
   });

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { COST_PARTS, type SeriesCell, SeriesQuery, StatsSeries } from '../../../../core/model/stats-series.ts';
-import { type StatsFilter, anyStatsFilter, anyStatNode, anyStep, maskedFilter } from '../../../support/any-stat-nodes.ts';
+import {
+  anyStatNode,
+  anyStatsFilter,
+  anyStep,
+  maskedFilter,
+  type StatsFilter,
+} from '../../../support/any-stat-nodes.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { insertSessions } from '../../../support/projection-rows.ts';
 import { assertDays } from '../../../support/stat-days.ts';

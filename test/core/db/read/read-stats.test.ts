@@ -5,7 +5,13 @@ import * as assert from 'uvu/assert';
 import { readStats } from '../../../../core/db/read/read-stats.ts';
 import type { Sql } from '../../../../core/db/sql.ts';
 import { Stats, StatsQuery } from '../../../../core/model/stats.ts';
-import { type StatsFilter, anyStatsFilter, anyStatNode, anyStep, maskedFilter } from '../../../support/any-stat-nodes.ts';
+import {
+  anyStatNode,
+  anyStatsFilter,
+  anyStep,
+  maskedFilter,
+  type StatsFilter,
+} from '../../../support/any-stat-nodes.ts';
 import { user } from '../../../support/call-turn.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { insertSessions } from '../../../support/projection-rows.ts';

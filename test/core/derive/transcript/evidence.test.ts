@@ -14,13 +14,13 @@ import { readClaudeTranscript } from '../../../../core/harness/claude-transcript
 import { readCodexTranscript } from '../../../../core/harness/codex-transcript.ts';
 import type { TranscriptReading } from '../../../../core/harness/harness.ts';
 import {
-  userRecord,
   claudeChat,
   event,
   line,
   resulted,
   transcriptFile,
   userItem,
+  userRecord,
 } from '../../../support/transcript-records.ts';
 
 const test = suite('transcript evidence');

@@ -14,12 +14,12 @@ import type { Identity } from '../../../../core/model/identity.ts';
 import { priceOf } from '../../../../core/price/prices.ts';
 import {
   answeredBy,
-  userRecord,
   claudeChat,
   resulted,
   SESSION_ID,
   textBlock,
   transcriptFile,
+  userRecord,
   uses,
 } from '../../../support/transcript-records.ts';
 

@@ -12,11 +12,11 @@ import { deriveAll } from '../../../support/derive-all.ts';
 import { linksIn, structureOf } from '../../../support/session-structure.ts';
 import {
   answeredBy,
-  userRecord,
   claudeChat,
   resulted,
   SESSION_ID,
   textBlock,
+  userRecord,
   uses,
 } from '../../../support/transcript-records.ts';
 import { harnessFiles, testTranscripts, type UploadedMessage, upload } from '../../../support/transcript-uploads.ts';
@@ -160,7 +160,9 @@ databaseSuite('transcript projection', (test, database) => {
 
   test('rule 2: a capture of compaction calls alone forms a seam into the continuation that the transcript tells', async () => {
     const continued = [
-      userRecord(['', 'u8'], 40, 'This session is being continued from a previous conversation', { isCompactSummary: true }),
+      userRecord(['', 'u8'], 40, 'This session is being continued from a previous conversation', {
+        isCompactSummary: true,
+      }),
       answeredBy(['u8', 'a8'], 42, 'msg_8', [textBlock('Continued')], { stop_reason: 'end_turn' }),
     ];
     await takeIn(database(), [compactionCall(30)]);
@@ -249,7 +251,9 @@ databaseSuite('transcript projection', (test, database) => {
     assert.equal((await pass()).folded, 2, 'only what is new');
     const longer = claudeChat(22);
     longer.push(
-      answeredBy(['a22', 'p23'], 213, 'msg_22', [textBlock('and more')], { usage: { input_tokens: 10, output_tokens: 9 } }),
+      answeredBy(['a22', 'p23'], 213, 'msg_22', [textBlock('and more')], {
+        usage: { input_tokens: 10, output_tokens: 9 },
+      }),
     );
     await uploaded({ session, records: longer });
     const { folded } = await pass();
