@@ -105,9 +105,9 @@ databaseSuite('attribution repair', (test, database) => {
     const documents = await Promise.all(items.map(({ id }: Json) => get(`/v1/sessions/${id}/traces`)));
     const turns = await Promise.all(items.map(({ id }: Json) => get(`/v1/sessions/${id}/raw_turns`)));
     const tables: Record<string, Json[]> = {};
-    const told = 'where session_id not in (select s.session_id from svc.sessions s where s.is_empty)'; // each has a row there
+    const nonEmpty = 'where session_id not in (select s.session_id from svc.sessions s where s.is_empty)'; // each has a row there
     for (const table of ['calls', 'nodes', 'session_rollups', 'session_totals', 'stat_cells']) {
-      const which = table === 'session_totals' ? told : '';
+      const which = table === 'session_totals' ? nonEmpty : '';
       const rows = await database().sql(`select to_jsonb(x)::text as row from svc.${table} x ${which} order by 1`);
       tables[table] = rows.map(({ row }) => row);
     }
@@ -295,8 +295,10 @@ databaseSuite('attribution repair', (test, database) => {
         place: { seen: place, round: null },
         limit: 10,
       });
-      const told = new Map(changes.map(({ session_id, session }) => [session_id, session?.raw_turn_count ?? null]));
-      assert.equal(Object.fromEntries(told), { [A]: null, [B]: 2 }, 'who listens hears that it is gone');
+      const turnCounts = new Map(
+        changes.map(({ session_id, session }) => [session_id, session?.raw_turn_count ?? null]),
+      );
+      assert.equal(Object.fromEntries(turnCounts), { [A]: null, [B]: 2 }, 'who listens hears that it is gone');
       const { items } = await get('/v1/sessions');
       assert.equal(
         items.map(({ id }: Json) => id),

@@ -284,8 +284,8 @@ databaseSuite('POST /v1/admin/derive/run', (test, database) => {
     }
     const [queue] = await database().sql('select count(*)::integer as marked from svc.derive_queue');
     assert.equal(queue, { marked: 0 }, 'nothing was begun');
-    const asked = await testApi({ execute: database().execute }).request(PATH);
-    assert.equal([asked.status, asked.headers.get('allow')], [405, 'POST']);
+    const refused = await testApi({ execute: database().execute }).request(PATH);
+    assert.equal([refused.status, refused.headers.get('allow')], [405, 'POST']);
   });
 
   test('no body at all means everything, with and without a content type', async () => {

@@ -114,15 +114,15 @@ databaseSuite('GET /v1/events', (test, database) => {
     await serving(database().execute, async ({ hear }) => {
       const reader = await hear();
       await change(database(), 1);
-      const told = [await reader.nextOfAny(), await reader.next()];
+      const events = [await reader.nextOfAny(), await reader.next()];
       await database().sql('insert into svc.session_edits (session_id, deleted_at) values ($1, now())', [sessionId(1)]);
       await change(database(), 1);
-      told.push(await reader.next());
+      events.push(await reader.next());
       assert.equal(
-        told.map((event) => event?.event),
+        events.map((event) => event?.event),
         ['ping', 'session', 'session_deleted'],
       );
-      for (const event of told) {
+      for (const event of events) {
         const { data, ...rest } = event as Event;
         assert.is(check(schema ?? {}, { ...rest, data: JSON.stringify(data) }), null, event?.event);
         const one = described.find(({ properties }) =>
@@ -285,9 +285,9 @@ databaseSuite('GET /v1/events', (test, database) => {
   });
 
   test('while nobody listens nothing is asked and no timer runs; readers that wait for the same are told by one question', async () => {
-    let asked = 0;
+    let queries = 0;
     const execute = overhearing(database(), (name) => {
-      if (name === 'sessionChanges') asked += 1;
+      if (name === 'sessionChanges') queries += 1;
     });
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     const feed = eventFeed({ execute, now, log, limits: { pollMs: 10, pingMs: 60_000, readers: 10 } });
@@ -295,30 +295,30 @@ databaseSuite('GET /v1/events', (test, database) => {
     const from = { life, place: { seen, round: null }, crossing: 0 };
     const before = timers();
     const streams = Array.from({ length: 5 }, () => feed.stream(from, 'ping'));
-    assert.equal([asked, timers()], [0, before], 'nobody reads yet');
+    assert.equal([queries, timers()], [0, before], 'nobody reads yet');
     const readers = streams.map((stream) => stream.getReader());
     for (const reader of readers) await reader.read();
     assert.is(timers(), before + 1);
     await change(database(), 1);
     const heard = Promise.all(readers.map((reader) => reader.read()));
     await heard;
-    await eventually(() => asked > 0);
-    asked = 0;
+    await eventually(() => queries > 0);
+    queries = 0;
     await new Promise((resolve) => setTimeout(resolve, 100));
-    const rounds = asked; // all five are hungry, and cost one question a round
+    const rounds = queries; // all five are hungry, and cost one question a round
     assert.ok(rounds <= 12, `${rounds} questions in ten rounds`);
     for (const reader of readers) await reader.cancel();
     assert.is(timers(), before);
-    asked = 0;
+    queries = 0;
     await new Promise((resolve) => setTimeout(resolve, 50));
-    assert.ok(asked <= 1, 'one may have been under way');
+    assert.ok(queries <= 1, 'one may have been under way');
     assert.not(feed.isFull());
   });
 
   test('a client that leaves takes its reader along', async () => {
-    let asked = 0;
+    let queries = 0;
     const execute = overhearing(database(), () => {
-      asked += 1;
+      queries += 1;
     });
     await serving(
       execute,
@@ -328,9 +328,9 @@ databaseSuite('GET /v1/events', (test, database) => {
         assert.ok(feed.isFull());
         reader.leave();
         await eventually(() => !feed.isFull());
-        const before = asked;
+        const before = queries;
         await new Promise((resolve) => setTimeout(resolve, 100));
-        assert.ok(asked <= before + 1);
+        assert.ok(queries <= before + 1);
       },
       { pollMs: 10, pingMs: 60_000, readers: 1 },
     );

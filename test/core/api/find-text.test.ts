@@ -86,13 +86,13 @@ databaseSuite('POST /v1/admin/find-text', (test, database) => {
     const long = `${'a '.repeat(300_000)}${SECRET}${' b'.repeat(300_000)}`;
     const cut = Array.from({ length: 40 }, (_, n) => ({ role: 'user', content: `part ${n}` }));
     const words = 'harbour-QXJnb24';
-    const asked = call(2, 'headers', chat('x'), chatAnswer('y'), { responseHeaders: [['x-set', `a ${words}`]] });
-    asked.opened.headers.push(['x-trace', `b ${words}`]);
+    const withHeaders = call(2, 'headers', chat('x'), chatAnswer('y'), { responseHeaders: [['x-set', `a ${words}`]] });
+    withHeaders.opened.headers.push(['x-trace', `b ${words}`]);
     const address = call(3, 'address', chat('z'));
     address.opened.url = `/v1/chat/completions?note=${encodeURIComponent('a b-QXJnb24')}`;
     await takeIn(database(), [
       call(1, 'long', chat(long)),
-      asked,
+      withHeaders,
       address,
       call(4, 'cut', { model: 'm', messages: cut }),
     ]);

@@ -172,17 +172,17 @@ databaseSuite('fork links', (test, database) => {
       const answer = row?.['QUERY PLAN'];
       return (typeof answer === 'string' ? JSON.parse(answer) : answer)[0].Plan;
     };
-    const asked: SQL[] = [];
+    const statements: SQL[] = [];
     const listening = {
       kind: database().kind,
       rows: async (one: SQL) => {
-        asked.push(one);
+        statements.push(one);
         return [];
       },
     } as unknown as Sql;
     await linksOf(listening, { of: { session_id: idOf('session', 4_321) }, after: null, limit: 50 });
     await linksOf(listening, { of: { trace_id: idOf('trace', 432) }, after: null, limit: 50 });
-    const questions = asked.map((one) => new PgDialect().sqlToQuery(one));
+    const questions = statements.map((one) => new PgDialect().sqlToQuery(one));
     const ids = [0, 1, 2].map((n) => idOf('session', 4_321 + n));
     questions.push(
       { sql: 'select * from svc_v1.span_links l where l.session_id = $1::uuid', params: [ids[0]] },

@@ -202,11 +202,11 @@ test('a read that the database does not answer in time is 504; what operators as
 });
 
 test('no header of a request changes what is read', async () => {
-  const asked: unknown[] = [];
+  const queries: unknown[] = [];
   const app = testApi({
     trustCallerHeader: true,
     execute: ((name: string, args: unknown) => {
-      asked.push([name, args]);
+      queries.push([name, args]);
       return Promise.resolve({ sessions: [], next: null });
     }) as never,
   });
@@ -220,8 +220,8 @@ test('no header of a request changes what is read', async () => {
     'forwarded',
   ])
     assert.is((await app.request('/v1/sessions', { headers: { [name]: 'mallory' } })).status, 200, name);
-  for (const question of asked) assert.equal(question, asked[0]);
-  assert.is(asked.length, 7);
+  for (const query of queries) assert.equal(query, queries[0]);
+  assert.is(queries.length, 7);
 });
 
 test('whatever is refused carries a request id and may not be cached or embedded', async () => {

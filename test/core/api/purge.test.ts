@@ -31,10 +31,10 @@ const id = (name: string) => sessionId('test', name);
 /** A conversation whose every call repeats what was said; the secret is asked about and answered with. */
 const conversation = (name: string, from: number, turns: number, opening = `My key is ${SECRET}`): JournalCall[] =>
   Array.from({ length: turns }, (_, n) => {
-    const said = Array.from({ length: 2 * n }, (_, i) => `${name} says ${i} ${SECRET}`);
+    const messages = Array.from({ length: 2 * n }, (_, i) => `${name} says ${i} ${SECRET}`);
     return capturedCall({
       n: from + n,
-      request: chat('Shared opening', 'ok', opening, 'noted', ...said, `${name} asks ${n}`),
+      request: chat('Shared opening', 'ok', opening, 'noted', ...messages, `${name} asks ${n}`),
       response: chatAnswer(`${name} answers ${n} ${SECRET}`),
       headers: [...of(name), ['x-trace', `${SECRET}-${n}`]],
     });
@@ -206,8 +206,8 @@ databaseSuite('purging a session', (test, database) => {
     });
     await takeIn(database(), [...conversation('leaky', 0, 2), other]);
     await deriveAll(database());
-    const llm = await startScriptedLlm((asked) => {
-      const records = recordsIn(asked);
+    const llm = await startScriptedLlm((request) => {
+      const records = recordsIn(request);
       const { span = '', text = '' } = records.find((record) => record.text.includes(SECRET)) ?? records[0] ?? {};
       const claim = { text: text.slice(0, 200), sources: [{ span, quote: text.slice(0, 200) }] };
       return JSON.stringify({ name: 'Keys', sections: [{ heading: '', claims: [claim] }] });
@@ -216,21 +216,21 @@ databaseSuite('purging a session', (test, database) => {
       ...{ folder: 'skills', manifest: skills.manifest, config: { 'llm.base_url': llm.url } },
       environment: { SVC_CASSETTE_SKILLS_LLM_API_KEY: 'sk-of-the-operator' },
     });
-    const asked = async (method: string, path: string, body: object): Promise<Json> => {
+    const send = async (method: string, path: string, body: object): Promise<Json> => {
       const response = await stand.ask(path, { method, body: JSON.stringify(body) });
       const json = (await response.json()) as Json;
       assert.ok(response.ok, JSON.stringify(json));
       return json;
     };
-    const generated = (...names: string[]) => asked('POST', '/generate', { sessionIds: names.map(id) });
+    const generated = (...names: string[]) => send('POST', '/generate', { sessionIds: names.map(id) });
     try {
       const untouched = await generated('leaky');
       assert.match(untouched.content, SECRET, 'which is what makes it dangerous');
-      await asked('POST', `/${untouched.id}/versions`, {});
-      const copy = await asked('POST', `/${untouched.id}/duplicate`, {});
+      await send('POST', `/${untouched.id}/versions`, {});
+      const copy = await send('POST', `/${untouched.id}/duplicate`, {});
       const edited = await generated('leaky', 'other');
-      await asked('PUT', `/${edited.id}`, { content: `${edited.content} Mine` });
-      const copied = await asked('POST', `/${edited.id}/duplicate`, {});
+      await send('PUT', `/${edited.id}`, { content: `${edited.content} Mine` });
+      const copied = await send('POST', `/${edited.id}/duplicate`, {});
       const others = await generated('other');
       const row = ({ id: one, name }: Json, removed: boolean) =>
         ({ cassette: 'skills', table: 'skills', id: one, name, removed }) as Json;
@@ -288,8 +288,8 @@ databaseSuite('purging a session', (test, database) => {
     await purge('leaky', { reason: 'a key was pasted' });
     const stones = await database().sql(`select ${chain} from svc.tombstones order by session_seq`);
     assert.equal(stones, turns);
-    const [said] = await database().sql('select distinct reason, purged_session_id from svc.tombstones');
-    assert.equal(said, { reason: 'a key was pasted', purged_session_id: id('leaky') });
+    const [tombstone] = await database().sql('select distinct reason, purged_session_id from svc.tombstones');
+    assert.equal(tombstone, { reason: 'a key was pasted', purged_session_id: id('leaky') });
 
     await takeIn(database(), conversation('leaky', 50, 1));
     await deriveAll(database());
@@ -304,10 +304,10 @@ databaseSuite('purging a session', (test, database) => {
 
   test('turns count where corrections put them: those brought in go, those given away stay', async () => {
     const stored = await takeIn(database(), [...conversation('leaky', 0, 2), ...conversation('other', 10, 2)]);
-    const [kept, , brought] = stored.map(({ raw_turn_id }) => raw_turn_id);
+    const [kept, , movedIn] = stored.map(({ raw_turn_id }) => raw_turn_id);
     for (const [turn, session] of [
       [kept, 'other'],
-      [brought, 'leaky'],
+      [movedIn, 'leaky'],
     ] as const)
       await database().sql(
         `insert into svc.raw_turn_corrections (raw_turn_id, kind, session_id, reason) values ($1, 'repair', $2::uuid, 'test')`,

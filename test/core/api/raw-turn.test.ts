@@ -198,17 +198,17 @@ databaseSuite('one raw turn', (test, database) => {
   });
 
   test('another thread decodes where there is one', async () => {
-    const asked: unknown[] = [];
+    const calls: unknown[] = [];
     const app = testApi({
       execute: database().execute,
       decode: async (bytes, coding) => {
-        asked.push([bytes.byteLength, coding]);
+        calls.push([bytes.byteLength, coding]);
         return Buffer.from('decoded elsewhere');
       },
     });
     const answer = await app.request(`/v1/raw_turns/${id(0)}/response?as=decoded`);
     assert.is(await answer.text(), 'decoded elsewhere');
-    assert.equal(asked, [[gzipSync(TEXT).byteLength, 'gzip']]);
+    assert.equal(calls, [[gzipSync(TEXT).byteLength, 'gzip']]);
   });
 
   test('what is no number, unknown, or of a deleted session is not found', async () => {

@@ -32,9 +32,9 @@ databaseSuite('raw turns of the read API', (test, database) => {
       },
       { session: 1, seq: 2, request: Buffer.from('{}'), response: null, ending: 'upstream_error' },
     ]);
-    const asked: string[] = [];
+    const queries: string[] = [];
     const page = await get(url(1), (name, args) => {
-      asked.push(name);
+      queries.push(name);
       return database().execute(name, args);
     });
     RawTurnPage.parse(page);
@@ -64,7 +64,7 @@ databaseSuite('raw turns of the read API', (test, database) => {
     });
     assert.not.ok('status' in page.items[1]);
     assert.not.ok('meta' in page.items[1]);
-    assert.equal(asked, ['readSession', 'listRawTurns']);
+    assert.equal(queries, ['readSession', 'listRawTurns']);
     assert.is((await testApi({ execute: database().execute }).request(url(9))).status, 404);
   });
 

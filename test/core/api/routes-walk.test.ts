@@ -77,9 +77,9 @@ for (const { name, app, document } of LISTENERS) {
       const known = described
         .filter((one) => one.endsWith(` ${path}`) && !REFUSED.includes(one))
         .map((one) => one.split(' ')[0]);
-      const asked = path.replaceAll(/\{(\w+)\}/g, '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10');
+      const requestPath = path.replaceAll(/\{(\w+)\}/g, '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10');
       for (const method of ['PUT', 'PATCH', 'POST', 'DELETE', 'OPTIONS'].filter((one) => !known.includes(one))) {
-        const response = await app().request(asked, { method });
+        const response = await app().request(requestPath, { method });
         assert.is(response.status, 405, `${method} ${path}`);
         const allowed = (response.headers.get('allow') ?? '').split(', ');
         assert.equal(

@@ -256,17 +256,17 @@ databaseSuite('POST /v1/admin/seed/demo', (test, database) => {
   });
 
   test('it waits for derivation, and not for ever', async () => {
-    const asked: string[][] = [];
+    const polls: string[][] = [];
     const app = (waitMs: number, derivedAt: number) =>
       seedDemoApp({
         append,
-        derived: async (sessionIds) => asked.push(sessionIds) >= derivedAt,
+        derived: async (sessionIds) => polls.push(sessionIds) >= derivedAt,
         now: () => NOW,
         waitMs,
       });
     assert.is((await app(60_000, 3).request(PATH, { method: 'POST' })).status, 200);
-    assert.is(asked.length, 3);
-    assert.is(new Set(asked[0]).size, 12);
+    assert.is(polls.length, 3);
+    assert.is(new Set(polls[0]).size, 12);
     assert.is((await app(120, Number.POSITIVE_INFINITY).request(PATH, { method: 'POST' })).status, 200);
   });
 

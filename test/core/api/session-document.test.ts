@@ -25,23 +25,23 @@ databaseSuite('a session document under writes', (test, database) => {
   });
 
   /** A trace of two calls with a link between them, all in one transaction, as a fold is committed. */
-  let told = 0;
+  let lastTrace = 0;
   const derive = async () => {
-    const n = ++told;
-    const asked: [text: string, values: unknown[] | undefined][] = [];
-    const later = { sql: async (text: string, values?: unknown[]) => void asked.push([text, values]) as never };
+    const n = ++lastTrace;
+    const statements: [text: string, values: unknown[] | undefined][] = [];
+    const later = { sql: async (text: string, values?: unknown[]) => void statements.push([text, values]) as never };
     await insertTraces(later, [{ n, session: 1, input_tokens: 10 }]);
     await insertSpans(later, [
       { n: 2 * n, trace: n, session: 1, input_tokens: 4 },
       { n: 2 * n + 1, trace: n, session: 1, input_tokens: 6 },
     ]);
     await insertLinks(later, [{ kind: 'feeds', session: 1, from: [n, 2 * n], to: [n, 2 * n + 1] }]);
-    const parts = asked.map(([text], i) => `part${i} as (${text.replace('$1', `$${i + 1}`)})`);
+    const parts = statements.map(([text], i) => `part${i} as (${text.replace('$1', `$${i + 1}`)})`);
     // One statement is one transaction: its foreign keys are looked at when it ends.
     await database().sql(
       `with ${parts.join(', ')}
        update svc.session_rollups set input_tokens = input_tokens + 10, trace_count = trace_count + 1 where session_id = $4::uuid`,
-      [...asked.map(([, values]) => values?.[0]), session_id],
+      [...statements.map(([, values]) => values?.[0]), session_id],
     );
   };
 
@@ -113,7 +113,7 @@ databaseSuite('a session document under writes', (test, database) => {
 
   test('whatever is derived of a trace between two questions, its totals agree with its steps', async () => {
     await derive();
-    const trace_id = idOf('trace', told);
+    const trace_id = idOf('trace', lastTrace);
     let seq = 1;
     const step = () =>
       database().sql(
@@ -138,7 +138,7 @@ databaseSuite('a session document under writes', (test, database) => {
 
   test('a trace that is longer than its first page is told whole, and its links last', async () => {
     await derive();
-    const trace_id = idOf('trace', told);
+    const trace_id = idOf('trace', lastTrace);
     const small = { spans: 1, firstSpans: 1, links: 1 };
     const start = await database().execute('traceStart', { trace_id, payload: 'full', limits: small });
     assert.equal([start?.spans.spans.length, start?.links], [1, null]);

@@ -47,7 +47,7 @@ databaseSuite('finding in a session', (test, database) => {
   let session_id = '';
   test.before.each(async () => {
     await database().reset();
-    const asked = user('Το τεστ αποτυγχάνει το πρωί: a.b, a*b and "quoted" 🦊', 'naïve\tindented Straße');
+    const prompt = user('Το τεστ αποτυγχάνει το πρωί: a.b, a*b and "quoted" 🦊', 'naïve\tindented Straße');
     const called = assistant(
       { type: 'thinking', thinking: 'perhaps (?:x|y)+ or [a-z]{2,} $1^' },
       'I look at core/db/',
@@ -62,8 +62,8 @@ databaseSuite('finding in a session', (test, database) => {
       toolResult('t2', '测试在晚上失败 夜に 실패 </script>', true),
     );
     const [stored = ''] = await storeCalls(database(), [
-      journalCall('s', { at: 1, says: [asked], answers: answer(...called.content) }),
-      journalCall('s', { at: 2, says: [asked, called, results], answers: answer('It fails: line one\nline two') }),
+      journalCall('s', { at: 1, says: [prompt], answers: answer(...called.content) }),
+      journalCall('s', { at: 2, says: [prompt, called, results], answers: answer('It fails: line one\nline two') }),
     ]);
     session_id = stored;
     await deriveAll(database());

@@ -229,13 +229,13 @@ databaseSuite('stats of the read API', (test, database) => {
 
   test('all numbers come from one storage aggregate: the database is asked once', async () => {
     await store(...['one', 'two', 'three'].map((session, n) => call(n, session, [user('Hello')], replied('Hi'))));
-    const asked: string[] = [];
+    const queries: string[] = [];
     const execute = ((name: string, args: unknown) => {
-      asked.push(name);
+      queries.push(name);
       return (database().execute as (name: string, args: unknown) => Promise<unknown>)(name, args);
     }) as Database['execute'];
     assert.is((await testApi({ execute }).request('/v1/stats')).status, 200);
-    assert.equal(asked, ['readStats']);
+    assert.equal(queries, ['readStats']);
   });
 
   test('a session is counted as completed by its head alone: a prompt after the answer reopens it', async () => {

@@ -43,14 +43,14 @@ databaseSuite('streams of the read API', (test, database) => {
 
   /** The API, and the pages of spans that were asked for through it. */
   const counted = () => {
-    const asked = { pages: 0, answered: 0 };
+    const requested = { pages: 0, answered: 0 };
     const execute = (async (name: string, args: never) => {
-      if (name === 'spansOf') asked.pages++;
+      if (name === 'spansOf') requested.pages++;
       const answer = await database().execute(name as 'ping', args);
-      if (name === 'spansOf') asked.answered++;
+      if (name === 'spansOf') requested.answered++;
       return answer;
     }) as unknown as Database['execute'];
-    return { api: testApi({ execute }), asked };
+    return { api: testApi({ execute }), requested };
   };
 
   /** Reads all of it, and looks up every few megabytes; counts spans by what each begins with. */
@@ -74,11 +74,11 @@ databaseSuite('streams of the read API', (test, database) => {
 
   for (const payload of ['full', 'preview'])
     test(`${SPANS} spans, payload=${payload}: the first byte leaves before the last row is read, and little is held`, async () => {
-      const { api, asked } = counted();
+      const { api, requested } = counted();
       const before = held();
       const response = await api.request(`${path}?payload=${payload}`);
       assert.is(response.status, 200);
-      const first = asked.pages;
+      const first = requested.pages;
       let [most, looks] = [0, 0];
       const { bytes, spans } = await readAll(response, () => {
         most = Math.max(most, held() - before);
@@ -86,22 +86,22 @@ databaseSuite('streams of the read API', (test, database) => {
       });
       assert.is(spans, SPANS);
       assert.ok(payload === 'preview' || bytes > 1.5 * MOST_BYTES, `${bytes} bytes`);
-      assert.ok(asked.pages >= SPANS / 500, `${asked.pages} pages`);
-      assert.ok(first <= 2, `${first} of ${asked.pages} pages were asked for before the head left`);
+      assert.ok(requested.pages >= SPANS / 500, `${requested.pages} pages`);
+      assert.ok(first <= 2, `${first} of ${requested.pages} pages were asked for before the head left`);
       assert.ok(looks > 0 && most < MOST_BYTES, `${most} bytes were held`);
     });
 
   test('a reader that stops taking is not read ahead of', async () => {
-    const { api, asked } = counted();
+    const { api, requested } = counted();
     const reader = (await api.request(`${path}?payload=full`)).body?.getReader();
     await reader?.read();
     await new Promise((done) => setTimeout(done, 100));
-    const then = asked.pages;
+    const then = requested.pages;
     assert.ok(then <= 2, `${then} pages`);
     await new Promise((done) => setTimeout(done, 100));
-    assert.is(asked.pages, then);
+    assert.is(requested.pages, then);
     await reader?.cancel();
-    assert.is(asked.pages, then, 'and nothing more once it has left');
+    assert.is(requested.pages, then, 'and nothing more once it has left');
   });
 
   test('nine readers of payloads at once: eight are served, the ninth may come again; others are not in its way', async () => {

@@ -274,9 +274,9 @@ databaseSuite('traces of the read API', (test, database) => {
         to: [1, n] as [number, number],
       })),
     );
-    const asked: string[] = [];
+    const queries: string[] = [];
     const execute: ReturnType<typeof database>['execute'] = (name, args) => {
-      asked.push(name);
+      queries.push(name);
       return database().execute(name, args);
     };
     const document = await get(`/v1/sessions/${idOf('session', 1)}/traces`, testApi({ execute }));
@@ -287,7 +287,7 @@ databaseSuite('traces of the read API', (test, database) => {
     );
     assert.is(document.links.length, 1_200);
     assert.is(new Set(document.links.map((link: Json) => link.from_span_id)).size, 1_200);
-    assert.ok(asked.length <= 9, asked.join(' '));
+    assert.ok(queries.length <= 9, queries.join(' '));
   });
 
   test('large payloads make small pages, however well they compress', async () => {

@@ -70,18 +70,18 @@ test('those that are in add theirs under the installed name, by names; the other
 });
 
 test('a call asks its own operation with the arguments as they are', async () => {
-  const asked: unknown[] = [];
+  const received: unknown[] = [];
   const [tool] = cassetteTools([await installed('my-notes')], async (name, request) => {
     const { pathname } = new URL(request.url);
-    asked.push(name, request.method, pathname, request.headers.get('content-type'), await request.json());
+    received.push(name, request.method, pathname, request.headers.get('content-type'), await request.json());
     return new Response('{ "notes": [] }', { status: 201 });
   });
-  const told = await tool?.call({ words: ['a', 'ü'], more: null }, { signal: NEVER });
-  assert.equal(asked, [
+  const result = await tool?.call({ words: ['a', 'ü'], more: null }, { signal: NEVER });
+  assert.equal(received, [
     ...['my-notes', 'POST', '/api/notes/find', 'application/json'],
     { words: ['a', 'ü'], more: null },
   ]);
-  assert.equal(told, { text: '{ "notes": [] }', structured: { notes: [] } });
+  assert.equal(result, { text: '{ "notes": [] }', structured: { notes: [] } });
 });
 
 test('an answer that it went wrong is told with its status and what was said', async () => {
@@ -163,7 +163,7 @@ test('an MCP client lists and calls them, with a dot as joiner too', async () =>
     });
   const app = mcpApp({ tools: [], joined, version: '0', log: openLog('silent') });
   const served = await serveApp({ fetch: app.fetch, hosts: ['127.0.0.1'], port: 0, what: 'read API' });
-  const { client, call: asked, close } = await connectMcp(served.addresses[0] ?? '');
+  const { client, call: callTool, close } = await connectMcp(served.addresses[0] ?? '');
   try {
     const { tools } = await client.listTools(); // the client compiles the schemas of answers, and checks each answer
     assert.equal(
@@ -171,7 +171,7 @@ test('an MCP client lists and calls them, with a dot as joiner too', async () =>
       ['notes_find'],
     );
     for (const name of ['notes_find', 'notes.find']) {
-      const { structured, isError } = await asked(name, { words: ['a'] });
+      const { structured, isError } = await callTool(name, { words: ['a'] });
       assert.equal([structured, isError], [{ notes: [{ kind: 'text', text: 'a' }] }, false]);
     }
   } finally {

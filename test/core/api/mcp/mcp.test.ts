@@ -73,9 +73,9 @@ test('what is no JSON, no JSON-RPC or too large is refused as the protocol has i
     '{"jsonrpc":"1.0","id":1,"method":"ping"}',
     '['.repeat(500_000),
   ]) {
-    const { status, body: told } = await ask(app, body);
+    const { status, body: refusal } = await ask(app, body);
     assert.is(status, 400, body.slice(0, 40));
-    McpRefusal.parse(told);
+    McpRefusal.parse(refusal);
   }
   const large = await ask(app, rpc('ping', { filler: 'x'.repeat(1_048_576) }));
   assert.is(large.status, 413);
@@ -190,7 +190,7 @@ test('a tool that does not exist is an error of the protocol, one that cannot do
 
 test('of an internal error nothing is told, and the log has no words of it', async () => {
   const lines: string[] = [];
-  const log = { error: (...said: unknown[]) => void lines.push(JSON.stringify(said)) } as unknown as Logger;
+  const log = { error: (...args: unknown[]) => void lines.push(JSON.stringify(args)) } as unknown as Logger;
   const broken = tool('broken', () => Promise.reject(new Error('near "my secret prompt"')));
   const { body } = await ask(appWith([broken], log), rpc('tools/call', { name: 'broken', arguments: { a: 'secret' } }));
   assert.equal(body.error, { code: -32_603, message: 'MCP error -32603: Internal error' });

@@ -72,12 +72,12 @@ databaseSuite('places of MCP readers', (test, database) => {
     }) as typeof execute;
     const app = testApi({ execute: slow });
     const readers = Array.from({ length: 8 }, () => app.request(`/v1/traces/${trace_id}/spans/${span_id}`));
-    const asked = async (): Promise<Json> =>
+    const callTool = async (): Promise<Json> =>
       (await app.request('/v1/mcp', posted(rpc('tools/call', { name: 'svc_trace', arguments: { trace_id } })))).json();
-    const { result } = await asked();
+    const { result } = await callTool();
     assert.equal([result.isError, result.content[0].text], [true, REFUSED]);
     release();
     for (const reader of readers) assert.is((await reader).status, 200);
-    assert.not.ok((await asked()).result.isError);
+    assert.not.ok((await callTool()).result.isError);
   });
 });

@@ -31,7 +31,7 @@ databaseSuite('MCP tools', (test, database) => {
   });
 
   const read = async (path: string): Promise<Json> => (await fetch(`${api}${path}`)).json();
-  const told = async (name: string, args: Record<string, unknown> = {}): Promise<Json> => {
+  const resultOf = async (name: string, args: Record<string, unknown> = {}): Promise<Json> => {
     const { structured, isError, text } = await mcp.call(name, args);
     assert.not.ok(isError, text);
     return structured;
@@ -42,9 +42,9 @@ databaseSuite('MCP tools', (test, database) => {
     assert.is(structured, null);
     return text;
   };
-  const theBug = async (): Promise<Json> => (await told('svc_sessions', { text: BUG })).sessions[0];
+  const theBug = async (): Promise<Json> => (await resultOf('svc_sessions', { text: BUG })).sessions[0];
   const theCall = async (): Promise<Json> => {
-    const [turn] = (await told('svc_session', { session_id: (await theBug()).id })).turns;
+    const [turn] = (await resultOf('svc_session', { session_id: (await theBug()).id })).turns;
     const { spans } = await read(`/v1/traces/${turn.trace_id}`);
     return spans.findLast(({ kind, call_kind }: Json) => kind === 'llm' && call_kind === 'main');
   };
@@ -52,7 +52,7 @@ databaseSuite('MCP tools', (test, database) => {
     const items: Json[] = [];
     for (let cursor: string | undefined, n = 0; n === 0 || cursor; n++) {
       assert.ok(n < 100, 'it comes to an end');
-      const page = await told(name, { ...args, cursor: cursor ?? null });
+      const page = await resultOf(name, { ...args, cursor: cursor ?? null });
       items.push(...page[list]);
       cursor = page.next_cursor;
     }
@@ -86,7 +86,7 @@ databaseSuite('MCP tools', (test, database) => {
       );
       const ajv = addFormats.default(new Ajv({ strict: true, allowUnionTypes: true }));
       const session = await theBug();
-      const [turn] = (await told('svc_session', { session_id: session.id })).turns;
+      const [turn] = (await resultOf('svc_session', { session_id: session.id })).turns;
       const arguments_: Record<string, Record<string, unknown>[]> = {
         svc_sessions: [{}, { limit: 1 }, { text: 'no such word' }],
         svc_session: [{ session_id: session.id }, { session_id: session.id, order: 'newest', limit: 1 }],
@@ -122,7 +122,7 @@ databaseSuite('MCP tools', (test, database) => {
 
   test('what filled a call adds up to its input, and leads to what changed since the call before', async () => {
     const { span_id, raw_turn_id, usage } = await theCall();
-    const context = await told('svc_context', { span_id });
+    const context = await resultOf('svc_context', { span_id });
     assert.equal([context.raw_turn_id, context.input_tokens], [raw_turn_id, usage.input_tokens]);
     const sum = context.parts.reduce((total: number, { tokens }: Json) => total + tokens, context.unattributed_tokens);
     assert.is(sum, usage.input_tokens);
@@ -135,7 +135,7 @@ databaseSuite('MCP tools', (test, database) => {
 
   test('sessions are told as the read API has them, those seen last first', async () => {
     const { items } = await read('/v1/sessions');
-    const { sessions, next_cursor } = await told('svc_sessions', { limit: 50 });
+    const { sessions, next_cursor } = await resultOf('svc_sessions', { limit: 50 });
     assert.is(next_cursor, undefined);
     assert.equal(
       sessions.map(({ id, title, turns, model, input_tokens, cost_usd }: Json) => [
@@ -163,9 +163,9 @@ databaseSuite('MCP tools', (test, database) => {
   });
 
   test('sessions are found by words, attributes and time', async () => {
-    const { sessions: all } = await told('svc_sessions', { limit: 50 });
+    const { sessions: all } = await resultOf('svc_sessions', { limit: 50 });
     const found = async (args: Record<string, unknown>) =>
-      (await told('svc_sessions', { limit: 50, ...args })).sessions.map(({ id }: Json) => id);
+      (await resultOf('svc_sessions', { limit: 50, ...args })).sessions.map(({ id }: Json) => id);
     const those = (matches: (session: Json) => boolean) => all.filter(matches).map(({ id }: Json) => id);
     assert.is((await found({ text: BUG })).length, 1);
     assert.equal(await found({ text: 'nosuchword' }), []);
@@ -198,10 +198,10 @@ databaseSuite('MCP tools', (test, database) => {
   });
 
   test('pages of any size give everything once', async () => {
-    const { sessions } = await told('svc_sessions', { limit: 50 });
+    const { sessions } = await resultOf('svc_sessions', { limit: 50 });
     for (const limit of [1, 2, 6, 7, 50]) assert.equal(await pages('svc_sessions', { limit }, 'sessions'), sessions);
     const { id } = await theBug();
-    const { turns } = await told('svc_session', { session_id: id });
+    const { turns } = await resultOf('svc_session', { session_id: id });
     assert.is(turns.length, 2);
     assert.equal(await pages('svc_session', { session_id: id, limit: 1 }, 'turns'), turns);
     const newest = await pages('svc_session', { session_id: id, order: 'newest', limit: 1 }, 'turns');
@@ -210,7 +210,7 @@ databaseSuite('MCP tools', (test, database) => {
 
   test('a session is told turn by turn, with the tools that each used', async () => {
     const { id } = await theBug();
-    const { session, turns } = await told('svc_session', { session_id: id });
+    const { session, turns } = await resultOf('svc_session', { session_id: id });
     assert.is(session.id, id);
     const { traces } = await read(`/v1/sessions/${id}/traces`);
     assert.equal(
@@ -226,15 +226,15 @@ databaseSuite('MCP tools', (test, database) => {
       { name: 'Bash', calls: 2 },
       { name: 'Edit', calls: 1 },
     ]);
-    const newest = await told('svc_session', { session_id: id, order: 'newest', limit: 1 });
+    const newest = await resultOf('svc_session', { session_id: id, order: 'newest', limit: 1 });
     assert.equal(newest.turns[0], turns[1], 'tools are counted per turn, whichever is asked for');
   });
 
   test('a trace is told step by step: what was said, called and given back', async () => {
     const { id } = await theBug();
-    const [{ trace_id }] = (await told('svc_session', { session_id: id })).turns;
+    const [{ trace_id }] = (await resultOf('svc_session', { session_id: id })).turns;
     const { spans } = await read(`/v1/traces/${trace_id}`);
-    const { steps, step_count, session_id } = await told('svc_trace', { trace_id });
+    const { steps, step_count, session_id } = await resultOf('svc_trace', { trace_id });
     assert.equal([session_id, step_count], [id, spans.length]);
     assert.equal(
       steps.map(({ span_id, kind, name, status }: Json) => [span_id, kind, name, status]),
@@ -248,20 +248,20 @@ databaseSuite('MCP tools', (test, database) => {
     );
     assert.match(bash.input, '[calls Bash] {"command":"grep -rn');
     assert.match(bash.output, 'run 8841  failed');
-    const full = (await told('svc_trace', { trace_id, detail: 'full' })).steps;
+    const full = (await resultOf('svc_trace', { trace_id, detail: 'full' })).steps;
     assert.match(full[1].output, '[thinking] It only fails in the evening');
-    const { steps: one } = await told('svc_trace', { trace_id, span_id: first.span_id });
+    const { steps: one } = await resultOf('svc_trace', { trace_id, span_id: first.span_id });
     assert.equal(one, [full[1]]);
     assert.match((await mcp.call('svc_trace', { trace_id })).text, "> The test 'departs today' fails");
   });
 
   test('what was said is found with the step that it stands in', async () => {
-    const { hits } = await told('svc_find', { text: 'run 8841', in: ['tools'] });
+    const { hits } = await resultOf('svc_find', { text: 'run 8841', in: ['tools'] });
     assert.ok(hits.length > 0);
     assert.match(hits[0].snippets[0], 'run 8841');
-    const { steps } = await told('svc_trace', { trace_id: hits[0].trace_id, span_id: hits[0].span_id });
+    const { steps } = await resultOf('svc_trace', { trace_id: hits[0].trace_id, span_id: hits[0].span_id });
     assert.match(steps[0].output, 'run 8841');
-    const all = await told('svc_find', { text: 'midnight', limit: 50 });
+    const all = await resultOf('svc_find', { text: 'midnight', limit: 50 });
     const paged = await pages('svc_find', { text: 'midnight', limit: 2 }, 'hits');
     assert.equal(new Set(paged.map(({ span_id }) => span_id)), new Set(all.hits.map(({ span_id }: Json) => span_id)));
     assert.match((await mcp.call('svc_find', { text: 'zzzz' })).text, 'Nothing was found');
@@ -272,16 +272,16 @@ databaseSuite('MCP tools', (test, database) => {
   });
 
   test('stats are those of the read API', async () => {
-    assert.equal(await told('svc_stats'), await read('/v1/stats'));
+    assert.equal(await resultOf('svc_stats'), await read('/v1/stats'));
     const filter = { model: 'claude-sonnet-4-6', since: '2026-11-21T00:00:00Z' };
-    const stats = await told('svc_stats', filter);
+    const stats = await resultOf('svc_stats', filter);
     assert.ok(stats.turn_count > 0);
     assert.equal(stats, await read(`/v1/stats?${new URLSearchParams(filter)}`));
   });
 
   test('spend is the series of the read API, with the window before', async () => {
     const window = { since: '2026-11-01T00:00:00Z', until: '2026-12-01T00:00:00Z' };
-    const spend = await told('svc_spend', { ...window, by: 'project' });
+    const spend = await resultOf('svc_spend', { ...window, by: 'project' });
     const series = await read(`/v1/stats/series?${new URLSearchParams({ ...window, by: 'project' })}`);
     const { cost_usd, cost, input_tokens, output_tokens } = series.total;
     assert.equal(spend.total, { cost_usd, cost, input_tokens, output_tokens });
@@ -293,7 +293,10 @@ databaseSuite('MCP tools', (test, database) => {
     assert.is(spend.days.length, series.points.length);
     assert.equal(spend.unpriced, series.unpriced_models);
     assert.is(spend.before_usd, 0);
-    assert.is((await told('svc_spend', { since: '2026-12-01', until: '2026-12-31T00:00:00Z' })).before_usd, cost_usd);
+    assert.is(
+      (await resultOf('svc_spend', { since: '2026-12-01', until: '2026-12-31T00:00:00Z' })).before_usd,
+      cost_usd,
+    );
     assert.match(await refused('svc_spend', { since: 'lately' }), '"since" must be an RFC 3339 timestamp');
   });
 
@@ -301,7 +304,7 @@ databaseSuite('MCP tools', (test, database) => {
     assert.match(await refused('svc_session', { session_id: NOBODY }), 'svc_sessions lists them');
     assert.match(await refused('svc_trace', { trace_id: NOBODY }), 'svc_session lists them');
     const { id } = await theBug();
-    const [{ trace_id }] = (await told('svc_session', { session_id: id })).turns;
+    const [{ trace_id }] = (await resultOf('svc_session', { session_id: id })).turns;
     assert.match(await refused('svc_trace', { trace_id, span_id: NOBODY }), 'the trace has none with this span_id');
     for (const name of ['svc_sessions', 'svc_stats'])
       assert.match(await refused(name, { since: 'lately' }), '"since" must be an RFC 3339 timestamp');
@@ -321,7 +324,7 @@ databaseSuite('MCP tools', (test, database) => {
   });
 
   test('a cursor belongs to its tool and its arguments', async () => {
-    const { next_cursor } = await told('svc_sessions', { limit: 1 });
+    const { next_cursor } = await resultOf('svc_sessions', { limit: 1 });
     assert.match(
       await refused('svc_sessions', { limit: 1, status: 'completed', cursor: next_cursor }),
       'the cursor belongs to',
@@ -333,7 +336,7 @@ databaseSuite('MCP tools', (test, database) => {
   });
 
   test('many calls at once, of several clients, get each their own answer', async () => {
-    const { sessions } = await told('svc_sessions');
+    const { sessions } = await resultOf('svc_sessions');
     const clients = await Promise.all([1, 2, 3].map(() => connectMcp(api)));
     const calls = clients.flatMap((client) =>
       sessions.map(async ({ id }: Json) => {

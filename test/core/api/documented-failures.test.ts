@@ -160,7 +160,7 @@ test('a database that is away is 503 for each operation that tells of it, and fo
 
 test('a database that is slow is 504 for each operation that tells of it, and for no other', async () => {
   for (const operation of readApi) {
-    const told = 504 in operation.responses;
+    const isDocumented = 504 in operation.responses;
     let refuse = () => {};
     const slow = new Promise<never>((_, reject) => {
       refuse = () => reject(GONE);
@@ -168,11 +168,11 @@ test('a database that is slow is 504 for each operation that tells of it, and fo
     slow.catch(() => {}); // not every operation asks
     const { path, init } = asking(operation);
     const answer = testApi({ execute: () => slow, append: () => slow, readMs: 5 }).request(path, init);
-    if (!told) await sleep(30);
-    if (!told) refuse();
+    if (!isDocumented) await sleep(30);
+    if (!isDocumented) refuse();
     const response = await answer;
-    assert.is(response.status === 504, told, `${operation.operationId} ${response.status}`);
-    if (!told) continue;
+    assert.is(response.status === 504, isDocumented, `${operation.operationId} ${response.status}`);
+    if (!isDocumented) continue;
     const { error, detail, ...rest } = await response.json();
     const sentence = error.replace('0.005 s', '20 s');
     same({ ...rest, error: sentence, detail: sentence }, shown(operation, 504), operation.operationId);
@@ -233,14 +233,14 @@ for (const [name, { app, operations, envelope }] of Object.entries(LISTENERS))
       const headers = Object.fromEntries(lines.slice(1).map((line) => line.toLowerCase().split(': ')));
       const body: Json = JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
       for (const operation of operations) {
-        const told = operation.responses[status];
+        const documented = operation.responses[status];
         const where = `${operation.operationId} ${status}`;
         const type = name === 'read API' ? 'application/problem+json' : 'application/json';
         assert.is(headers['content-type'], type, where);
-        const required = Object.entries(told?.headers ?? {}).filter(([, header]) => header.required);
+        const required = Object.entries(documented?.headers ?? {}).filter(([, header]) => header.required);
         assert.ok(required.length >= 4, where);
         for (const [header] of required) assert.ok(headers[header], `${where} ${header}`);
-        const example: Json = told?.content?.[type]?.example;
+        const example: Json = documented?.content?.[type]?.example;
         // a route that finds fault with its query or body shows that
         if (Number(status) !== 400 || !(operation.operationId in BAD)) same(body, example, where);
         else assert.equal([body.status, body.code], [example.status, example.code], where);
