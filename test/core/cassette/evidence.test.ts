@@ -110,14 +110,14 @@ test('ready is: every required one is in, freshly', () => {
 });
 
 test('times are in seconds, who asks learns who answered, and no address shows a credential', () => {
-  const told = evidence(
+  const report = evidence(
     installed('far', 'admitted', {}, { source: 'https://example.org/openapi?key=s3cret', isolation: 'remote' }),
   );
-  assert.is(told.checked_at, '2026-11-21T09:02:03Z');
-  assert.is(told.configuration.loaded_at, '2026-11-21T08:59:59Z');
-  assert.is(told.instance.pod_name, 'svc-0');
-  assert.is(told.cassettes[0]?.source, 'https://example.org/openapi?[redacted]');
-  assert.not.match(JSON.stringify(told), 's3cret');
+  assert.is(report.checked_at, '2026-11-21T09:02:03Z');
+  assert.is(report.configuration.loaded_at, '2026-11-21T08:59:59Z');
+  assert.is(report.instance.pod_name, 'svc-0');
+  assert.is(report.cassettes[0]?.source, 'https://example.org/openapi?[redacted]');
+  assert.not.match(JSON.stringify(report), 's3cret');
 });
 
 test.run();

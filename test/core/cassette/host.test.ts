@@ -234,10 +234,10 @@ test('a secret of one is not handed to another that declares it under the name o
 });
 
 test('it reads the core through its binding, and nothing else of it', async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const core = {
     fetch: async (input: string | Request) => {
-      asked.push(String(input));
+      requests.push(String(input));
       return new Response('{"items":[]}');
     },
   };
@@ -247,7 +247,7 @@ test('it reads the core through its binding, and nothing else of it', async () =
     entry('notes', await made({ manifest: { bindings: { core: true } } }), { grants: { bindings: ['core'] } }),
   );
   assert.is(await (await get(on, 'notes', '/core?path=/v1/sessions')).text(), '{"items":[]}');
-  assert.equal(asked, ['/v1/sessions']);
+  assert.equal(requests, ['/v1/sessions']);
 });
 
 test('one cassette under two names is two cassettes', async () => {

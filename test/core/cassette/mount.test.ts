@@ -39,7 +39,7 @@ const refusedAs = async (code: string, work: Promise<unknown>) => {
   assert.is((thrown as Refusal).code, code);
   return (thrown as Refusal).message;
 };
-const asked = async (url: string, init?: RequestInit, given?: Given): Promise<Request> => {
+const forwarded = async (url: string, init?: RequestInit, given?: Given): Promise<Request> => {
   let seen: Request | undefined;
   await through(
     async (request) => {
@@ -61,7 +61,7 @@ test('the installed name stands outside, the cassette’s own inside; path and q
     ['/v1/cassettes/my-notes/a%2Fb/c', '/api/notes/a%2Fb/c'],
     ['/v1/cassettes/my-notes/a//b', '/api/notes/a//b'],
   ])
-    assert.is((await asked(outside as string)).url, `http://cassette${inside}`, outside);
+    assert.is((await forwarded(outside as string)).url, `http://cassette${inside}`, outside);
 });
 
 test('credentials stay outside unless they were granted, and whom nobody vouches for is nobody', async () => {
@@ -73,18 +73,18 @@ test('credentials stay outside unless they were granted, and whom nobody vouches
     'x-svc-cassette': 'another',
     accept: 'text/plain',
   };
-  const plain = await asked('/v1/cassettes/my-notes/x', { headers }, { caller: 'ada' });
+  const plain = await forwarded('/v1/cassettes/my-notes/x', { headers }, { caller: 'ada' });
   for (const name of ['authorization', 'cookie', 'proxy-authorization', 'x-svc-auth-subject'])
     assert.is(plain.headers.get(name), null, name);
   assert.is(plain.headers.get('x-svc-cassette'), 'my-notes');
   assert.is(plain.headers.get('accept'), 'text/plain');
 
-  const granted = await asked('/v1/cassettes/my-notes/x', { headers }, { caller: 'ada', forwardAuth: true });
+  const granted = await forwarded('/v1/cassettes/my-notes/x', { headers }, { caller: 'ada', forwardAuth: true });
   assert.is(granted.headers.get('authorization'), 'Bearer secret');
   assert.is(granted.headers.get('cookie'), 'a=b');
   assert.is(granted.headers.get('proxy-authorization'), null);
   assert.is(granted.headers.get('x-svc-auth-subject'), 'ada');
-  const unknown = await asked('/v1/cassettes/my-notes/x', { headers }, { forwardAuth: true });
+  const unknown = await forwarded('/v1/cassettes/my-notes/x', { headers }, { forwardAuth: true });
   assert.is(unknown.headers.get('x-svc-auth-subject'), null);
 });
 
@@ -98,7 +98,7 @@ test('no credential arrives without forward_auth, by its name or its shape, in a
     'x-request-kind': 'plain',
   };
   const url = '/v1/cassettes/my-notes/x?limit=3&api_key=six&key[]=seven&q=sk-ant-oat01-Q7mZ2xLk9RtVb4NcYp8W';
-  const plain = await asked(url, { headers });
+  const plain = await forwarded(url, { headers });
   for (const name of ['x-litellm-key', 'x-portkey-virtual-key', 'x-api-key'])
     assert.is(plain.headers.get(name), null, name);
   assert.is(plain.headers.get('x-upstream'), 'Bearer [redacted]');
@@ -106,13 +106,13 @@ test('no credential arrives without forward_auth, by its name or its shape, in a
   assert.is(plain.headers.get('x-request-kind'), 'plain');
   assert.is(plain.url, 'http://cassette/api/notes/x?limit=3&api_key=[redacted]&key[]=[redacted]&q=[redacted]');
 
-  const granted = await asked(url, { headers }, { forwardAuth: true });
+  const granted = await forwarded(url, { headers }, { forwardAuth: true });
   for (const [name, value] of Object.entries(headers)) assert.is(granted.headers.get(name), value, name);
   assert.is(granted.url, url.replace('/v1/cassettes/my-notes', 'http://cassette/api/notes'));
 });
 
 test('forwarded headers tell where the caller asked, whatever the caller sent', async () => {
-  const { headers } = await asked('/v1/cassettes/my-notes/x', {
+  const { headers } = await forwarded('/v1/cassettes/my-notes/x', {
     headers: {
       forwarded: 'for=1.2.3.4',
       'x-forwarded-for': '1.2.3.4',

@@ -56,8 +56,8 @@ test.after(async () => {
 const ask = async (path: string, { method = 'GET', body = '', headers = {} } = {}) => {
   const answer = await new Promise<Parameters<typeof text>[0] & { statusCode?: number; headers: Json }>(
     (resolve, reject) => {
-      const asked = request(`${address}${path}`, { method, headers }, resolve as never);
-      asked.on('error', reject).end(body);
+      const outgoing = request(`${address}${path}`, { method, headers }, resolve as never);
+      outgoing.on('error', reject).end(body);
     },
   );
   return { status: answer.statusCode, headers: answer.headers, json: JSON.parse(await text(answer)) as Json };
@@ -111,8 +111,8 @@ test('what can come of the way to it stands in the contract of each of its opera
 test('the caller’s credentials and name reach the one that asked for them and was granted them, and no other', async () => {
   const headers = { authorization: 'Bearer of-the-caller', cookie: 'a=b', 'x-svc-auth-subject': 'ada' };
   const seen = async (name: string) => {
-    const told = (await ask(`/v1/cassettes/${name}/hello`, { headers })).json.headers;
-    return [told.authorization, told.cookie, told['x-svc-auth-subject'], told['x-svc-cassette']];
+    const received = (await ask(`/v1/cassettes/${name}/hello`, { headers })).json.headers;
+    return [received.authorization, received.cookie, received['x-svc-auth-subject'], received['x-svc-cassette']];
   };
   assert.equal(await seen('trusted'), ['Bearer of-the-caller', 'a=b', 'ada', 'trusted']);
   for (const name of ['notes', 'granted'])

@@ -54,7 +54,7 @@ test('one replica works, never twice at once; when it stops the other takes over
 });
 
 test('a run that throws is told with its reason, and the next one comes all the same', async () => {
-  const told: Run[] = [];
+  const reports: Run[] = [];
   let runs = 0;
   const schedule = keepSchedule({
     name: 'notes',
@@ -62,15 +62,15 @@ test('a run that throws is told with its reason, and the next one comes all the 
     databases: null,
     changed: null,
     now: Date.now,
-    ran: (run) => told.push(run),
+    ran: (run) => reports.push(run),
     run: async () => {
       if (++runs === 1) throw new Error('the moon is full');
     },
   });
   while (runs < 2) await soon();
   await schedule.stop();
-  assert.is(told.find(({ error }) => error !== null)?.error, 'the moon is full');
-  assert.ok(told.every(({ scheduled_at }) => /^\d{4}-.*Z$/.test(scheduled_at)));
+  assert.is(reports.find(({ error }) => error !== null)?.error, 'the moon is full');
+  assert.ok(reports.every(({ scheduled_at }) => /^\d{4}-.*Z$/.test(scheduled_at)));
 });
 
 test('what changes makes work due long before its interval is over, also what changed while it ran', async () => {

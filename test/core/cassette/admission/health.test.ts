@@ -24,13 +24,13 @@ const problem = (body: string, status = 503) =>
 const withDetail = (detail: unknown) => async () => problem(JSON.stringify({ title: 'No', detail }));
 
 test('it is well when it says so at one of its tries', async () => {
-  let asked = 0;
+  let requests = 0;
   const answers = async () => {
-    asked += 1;
-    return asked === 1 ? problem('{"detail":"not yet"}') : new Response(null, { status: 204 });
+    requests += 1;
+    return requests === 1 ? problem('{"detail":"not yet"}') : new Response(null, { status: 204 });
   };
   assert.is(await refusal(answers), null);
-  assert.is(asked, 2);
+  assert.is(requests, 2);
 });
 
 test('a problem tells why by its detail', async () => {

@@ -55,9 +55,9 @@ test('a document of another cassette is not taken, and none that asks for what w
     'name',
     'Cannot take its new document: the cassette in it has another name',
   ]);
-  const [step, said] = await refusedAt(looked(textOf('far', { bindings: { forward_auth: true } })));
+  const [step, reason] = await refusedAt(looked(textOf('far', { bindings: { forward_auth: true } })));
   assert.is(step, 'grants');
-  assert.match(said ?? '', 'forward_auth');
+  assert.match(reason ?? '', 'forward_auth');
 });
 
 test('a document that cannot be read is not taken', async () => {

@@ -101,9 +101,9 @@ test('a package: the one that was installed for the entry, in exactly that versi
 test('an address is taken as it is; one with a credential or a fragment is refused, and the credential not repeated', async () => {
   const source = await resolved('https://acme.example/openapi?v=1');
   assert.is(source.kind === 'remote' && source.address.href, 'https://acme.example/openapi?v=1');
-  const said = await refusal('https://user:hunter2@acme.example/openapi');
-  assert.match(said, 'holds a user or a password');
-  assert.not.match(said, 'hunter2');
+  const message = await refusal('https://user:hunter2@acme.example/openapi');
+  assert.match(message, 'holds a user or a password');
+  assert.not.match(message, 'hunter2');
   assert.match(await refusal('https://acme.example/openapi#x'), 'fragment');
   assert.match(await refusal('http://'), 'cannot be read');
 });

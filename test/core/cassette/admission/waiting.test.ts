@@ -70,16 +70,16 @@ for (const [what, made] of HANGS)
 
 test('an address that has not handed out its document is left as soon as nobody wants it', async () => {
   let left = false;
-  let asked = false;
+  let requested = false;
   const server = createServer((_, answer) => {
-    asked = true;
+    requested = true;
     answer.on('close', () => {
       left = true;
     });
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const host = await tried(`http://127.0.0.1:${(server.address() as AddressInfo).port}/openapi`, 'remote', ENDLESS);
-  await eventually(() => asked);
+  await eventually(() => requested);
   await closed(host);
   await eventually(() => left);
   await new Promise((done) => server.close(done));

@@ -97,9 +97,9 @@ databaseSuite('cassette-db', (test, database) => {
   });
 
   test('a refused value is not told', async () => {
-    const said = await refusal(db.query('select $1::integer', ['my-secret']));
-    assert.is(said.sqlstate, '22P02');
-    assert.not.match(said.message, 'my-secret');
+    const error = await refusal(db.query('select $1::integer', ['my-secret']));
+    assert.is(error.sqlstate, '22P02');
+    assert.not.match(error.message, 'my-secret');
     assert.match((await refusal(db.query('selec 1'))).message, /syntax error at or near "selec"/);
     assert.is((await refusal(db.query('selec 1'))).sqlstate, '42601');
   });
@@ -172,8 +172,8 @@ databaseSuite('cassette-db', (test, database) => {
   });
 
   test('more rows than fit are refused with what would do', async () => {
-    const said = await refusal(db.query(`select repeat('x', 1000000) from generate_series(1, 100)`));
-    assert.match(said.message, /larger than 64 MB: ask for fewer, or stream them/);
+    const error = await refusal(db.query(`select repeat('x', 1000000) from generate_series(1, 100)`));
+    assert.match(error.message, /larger than 64 MB: ask for fewer, or stream them/);
   });
 
   test('settings hold for one statement, within bounds', async () => {
@@ -192,8 +192,8 @@ databaseSuite('cassette-db', (test, database) => {
       role: 'none',
       toString: 'x',
     })) {
-      const said = await refusal(db.query('select 1', [], { settings: { [name]: value } as never }));
-      assert.match(said.message, name);
+      const error = await refusal(db.query('select 1', [], { settings: { [name]: value } as never }));
+      assert.match(error.message, name);
     }
   });
 
@@ -217,11 +217,11 @@ databaseSuite('cassette-db', (test, database) => {
     await furnished(cassettes, 'slow');
     const slow = cassettes.db('slow', { statementMs: LIMIT_MS, onTrouble: (what) => troubles.push(what) });
     for (const ask of [() => slow.query(ENDLESS), () => read(slow.stream(ENDLESS))]) {
-      const asked = ask();
-      const said = await refusal(asked);
-      assert.is(said.sqlstate, '57014');
-      assert.not(said.transient);
-      assert.match(said.message, /took longer than 2 s/);
+      const pending = ask();
+      const error = await refusal(pending);
+      assert.is(error.sqlstate, '57014');
+      assert.not(error.transient);
+      assert.match(error.message, /took longer than 2 s/);
       await answered(() => database().execute('ping', {}));
       assert.equal(await coreSession(database()), before);
     }
@@ -235,8 +235,8 @@ databaseSuite('cassette-db', (test, database) => {
     const [slow, behind] = [cassettes.db('late', { statementMs: LIMIT_MS }), cassettes.db('mine')];
     const first = slow.query(ENDLESS);
     await new Promise((resolve) => setTimeout(resolve, 200)); // until it runs
-    const asked = [first, behind.query('select 1'), database().execute('ping', {})];
-    const [late, other, core] = await Promise.all(asked.map((each) => refusal(each)));
+    const queries = [first, behind.query('select 1'), database().execute('ping', {})];
+    const [late, other, core] = await Promise.all(queries.map((each) => refusal(each)));
     assert.is(late?.sqlstate, '57014');
     assert.equal([other?.sqlstate, other?.transient], ['', true]);
     assert.equal([core?.sqlstate, core?.transient], ['', true]);
@@ -245,8 +245,8 @@ databaseSuite('cassette-db', (test, database) => {
 
   test('a value that nests too deeply is refused by the database, which goes on', async () => {
     const before = await coreSession(database());
-    const said = await refusal(db.query('select $1::jsonb is null', [`${'['.repeat(200_000)}${']'.repeat(200_000)}`]));
-    assert.is(said.sqlstate, '54001');
+    const error = await refusal(db.query('select $1::jsonb is null', [`${'['.repeat(200_000)}${']'.repeat(200_000)}`]));
+    assert.is(error.sqlstate, '54001');
     assert.equal(await coreSession(database()), before);
   });
 
@@ -265,9 +265,9 @@ databaseSuite('cassette-db', (test, database) => {
       now = at;
       assert.is((await refusal(own.query('select 1'))).sqlstate, '57014', String(at));
     }
-    const said = await refusal(own.query('select 1'));
-    assert.match(said.message, /3 statements of 'mine' took too long.* after 1970-01-01T00:20:58/);
-    assert.is(said.sqlstate, '');
+    const error = await refusal(own.query('select 1'));
+    assert.match(error.message, /3 statements of 'mine' took too long.* after 1970-01-01T00:20:58/);
+    assert.is(error.sqlstate, '');
     now += 60_001;
     assert.is((await refusal(own.query('select 1'))).sqlstate, '57014');
     assert.ok(lines.every(({ cassette }) => cassette === 'mine') && lines.length > 0);

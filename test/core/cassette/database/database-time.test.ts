@@ -118,8 +118,8 @@ databaseSuite('database time', (test, database) => {
 
   test('thousands of statements that wait are refused as transient', async () => {
     const db = await furnished(cassettes, 'many');
-    const asked = await Promise.allSettled(Array.from({ length: 1_500 }, (_, i) => db.query(`select ${i % 3}`)));
-    const refused = asked.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+    const settled = await Promise.allSettled(Array.from({ length: 1_500 }, (_, i) => db.query(`select ${i % 3}`)));
+    const refused = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
     assert.ok(refused.length > 0 && refused.length < 600, `${refused.length} refused`);
     assert.ok(refused.every(({ transient }) => transient === true));
   });

@@ -266,8 +266,8 @@ databaseSuite('escapes', (test, database) => {
     }
     const login = await database().execute('cassetteLogin', { name: 'mine' });
     const pool = openPool({ dsn: database().dsn ?? '', pooled: false, size: 1, login });
-    const asked = pool.sqlFor(10_000).rows(sql`select svc_cassettes.cassette_mine(${text}, ${shape}, 1000000) as line`);
-    return asked.finally(pool.close);
+    const rows = pool.sqlFor(10_000).rows(sql`select svc_cassettes.cassette_mine(${text}, ${shape}, 1000000) as line`);
+    return rows.finally(pool.close);
   };
 
   test('it reads what it was granted, and its own', async () => {
@@ -279,18 +279,18 @@ databaseSuite('escapes', (test, database) => {
 
   for (const { name, text, says } of escapes) {
     test(`no way out: ${name}`, async () => {
-      const said = await refusal(db.query(text));
-      assert.match(said.message, says);
-      assert.not(said.transient);
-      assert.not.match(said.message, SECRET);
+      const error = await refusal(db.query(text));
+      assert.match(error.message, says);
+      assert.not(error.transient);
+      assert.not.match(error.message, SECRET);
       assert.match((await refusal(streamed(db, text))).message, /./);
       await unharmed();
     });
   }
   for (const { name, text, shape } of behindTheParser) {
     test(`no way out behind the parser: ${name}`, async () => {
-      const said = await refusal(straight(text, shape));
-      assert.match(said.sqlstate, /^(42|0A|25|2D)/, said.message);
+      const error = await refusal(straight(text, shape));
+      assert.match(error.sqlstate, /^(42|0A|25|2D)/, error.message);
       await unharmed();
     });
   }
@@ -305,8 +305,8 @@ databaseSuite('escapes', (test, database) => {
     const call = 'svc_cassettes.cassette_mine(text, text, bigint)';
     await straight(`alter function ${call} security invoker`, 'count'); // its owner may
     if (database().kind === 'embedded') {
-      const said = await refusal(straight('select identity_key from svc.installation'));
-      assert.match(said.message, /would run as another role/);
+      const error = await refusal(straight('select identity_key from svc.installation'));
+      assert.match(error.message, /would run as another role/);
     }
     await database().sql(`alter function ${call} security definer`);
     await unharmed();

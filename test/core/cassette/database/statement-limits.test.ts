@@ -51,12 +51,12 @@ databaseSuite('statement limits', (test, database) => {
   test('a text that the parser breaks on is refused, and those of others are read', async () => {
     const others = await furnished(cassettes, 'others');
     const deep = `select ${'('.repeat(30_000)}1${')'.repeat(30_000)}`;
-    const [said, ...rows] = await Promise.all([
+    const [error, ...rows] = await Promise.all([
       refusal(db.query(deep)),
       others.query('select 1 as n'),
       db.query('select 2 as n'),
     ]);
-    assert.match(said.message, /nests too deeply|memory exhausted/);
+    assert.match(error.message, /nests too deeply|memory exhausted/);
     assert.equal(
       rows.flatMap((each) => each.rows),
       [{ n: 1 }, { n: 2 }],

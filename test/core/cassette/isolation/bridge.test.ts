@@ -18,7 +18,7 @@ const test = suite('bridge');
 async function bridged(
   handed: Partial<Bindings>,
   use: (session: ClientHttp2Session, socket: Socket, lines: LoggedLine[]) => Promise<void>,
-  { progressed = () => {}, idleMs = 60_000 }: { progressed?: (told: Progress) => void; idleMs?: number } = {},
+  { progressed = () => {}, idleMs = 60_000 }: { progressed?: (progress: Progress) => void; idleMs?: number } = {},
 ): Promise<void> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -42,7 +42,7 @@ async function bridged(
   }
 }
 
-async function asked(session: ClientHttp2Session, path: string, body = ''): Promise<{ status: number; text: string }> {
+async function post(session: ClientHttp2Session, path: string, body = ''): Promise<{ status: number; text: string }> {
   const stream = session.request({ ':method': 'POST', ':path': path });
   stream.on('error', () => {});
   stream.end(body);
@@ -59,7 +59,7 @@ async function asked(session: ClientHttp2Session, path: string, body = ''): Prom
 }
 
 test('progress is believed if it is three whole numbers, and nothing else of it is kept', async () => {
-  const told: Progress[] = [];
+  const reports: Progress[] = [];
   const say = (session: ClientHttp2Session, words: string) =>
     new Promise<number>((resolve) => {
       const stream = session.request({ ':method': 'POST', ':path': '/progress', 'svc-progress': words });
@@ -78,8 +78,8 @@ test('progress is believed if it is three whole numbers, and nothing else of it 
       assert.is(await say(session, words), 400, words);
     assert.is(await say(session, '{"done":1,"pending":2,"failed":3,"prompt":"secret"}'), 204);
   };
-  await bridged({}, use, { progressed: (items) => told.push(items) });
-  assert.equal(told, [{ done: 1, pending: 2, failed: 3 }]);
+  await bridged({}, use, { progressed: (items) => reports.push(items) });
+  assert.equal(reports, [{ done: 1, pending: 2, failed: 3 }]);
 });
 
 /** As the runner says it, or anyone who has its channel. */
@@ -90,7 +90,7 @@ const statement = asking('select 1');
 test('a binding that was not handed is refused, whoever asks and however', async () => {
   await bridged({}, async (session) => {
     for (const path of ['/query', '/stream', '/core/v1/sessions', '/nothing', '/']) {
-      const { status, text } = await asked(session, path, statement);
+      const { status, text } = await post(session, path, statement);
       assert.is(status, 500, path);
       assert.is(JSON.parse(text).message, 'Cannot use a binding that was not granted');
     }
@@ -120,15 +120,15 @@ test('what is no statement, or longer than 8 MiB, never reaches the database', a
       (head) => `${head}\nx`,
     );
     for (const body of [...bodies, '', '{"lengths":[1],"options":{}}'])
-      assert.is((await asked(session, '/query', body)).status, 500, body);
-    assert.match((await asked(session, '/query', asking('x'.repeat(9_000_000)))).text, 'it is longer than 8388608');
+      assert.is((await post(session, '/query', body)).status, 500, body);
+    assert.match((await post(session, '/query', asking('x'.repeat(9_000_000)))).text, 'it is longer than 8388608');
     const many = asking(
       'x',
       Array.from({ length: 150_000 }, () => ''),
     );
-    assert.match((await asked(session, '/query', many)).text, 'too many parameters');
+    assert.match((await post(session, '/query', many)).text, 'too many parameters');
     assert.equal(queries, []);
-    assert.is((await asked(session, '/query', asking('select', ['é', null, '', '漢🎉\n']))).status, 200);
+    assert.is((await post(session, '/query', asking('select', ['é', null, '', '漢🎉\n']))).status, 200);
     assert.equal(queries, [['select', 'é', null, '', '漢🎉\n']]);
   });
 });
@@ -170,7 +170,7 @@ test('an unread answer keeps its place until it is given up, and no more than ei
     assert.is(queries, 8, 'the others wait');
     await Promise.all(streams.map((stream) => closed(stream)));
     assert.is(queries, 20);
-    const { text: whole } = await asked(session, '/query', statement);
+    const { text: whole } = await post(session, '/query', statement);
     assert.ok(JSON.parse(whole).rows[0].pad === pad);
   };
   await bridged({ DB }, use, { idleMs: 2_000 });
@@ -260,8 +260,8 @@ test('the read API is only asked by a path of its own', async () => {
     },
   };
   await bridged({ CORE }, async (session) => {
-    await asked(session, '/core//elsewhere.example/v1');
-    await asked(session, '/core/../v1/sessions');
+    await post(session, '/core//elsewhere.example/v1');
+    await post(session, '/core/../v1/sessions');
     assert.ok(seen.length > 0);
     assert.ok(
       seen.every((url) => url.startsWith('http://core/')),
@@ -272,7 +272,7 @@ test('the read API is only asked by a path of its own', async () => {
 
 test('lines of a log that are none leave no trace but a note', async () => {
   await bridged({}, async (session, _socket, lines) => {
-    await asked(
+    await post(
       session,
       '/log',
       '{"level":"fatal","fields":null,"message":"one"}\nnot json\n{"level":"warn","fields":{"a":1},"message":2}\n',

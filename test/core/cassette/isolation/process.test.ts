@@ -174,14 +174,14 @@ test('a package with modules of both kinds among its dependencies loads, whateve
   };
   write('package.json', JSON.stringify({ name: 'two-kinds', type: 'module' }));
   write('node_modules/old/package.json', JSON.stringify({ name: 'old', main: 'lib' }));
-  write('node_modules/old/lib/index.js', "module.exports = require('./said');");
-  write('node_modules/old/lib/said.json', JSON.stringify({ said: 'old' }));
+  write('node_modules/old/lib/index.js', "module.exports = require('./kind');");
+  write('node_modules/old/lib/kind.json', JSON.stringify({ kind: 'old' }));
   write('node_modules/new/package.json', JSON.stringify({ name: 'new', type: 'module', exports: './new.js' }));
-  write('node_modules/new/new.js', "export const said = 'new';");
+  write('node_modules/new/new.js', "export const kind = 'new';");
   write(
     'entry.js',
-    `import old from 'old'; import { said } from 'new';
-     export default { manifest: {}, fetch: () => Response.json([old.said, said]) };`,
+    `import old from 'old'; import { kind } from 'new';
+     export default { manifest: {}, fetch: () => Response.json([old.kind, kind]) };`,
   );
   await withCassette('friendly.mjs', { folder, module: { entry: join(folder, 'entry.js') } }, async ({ ask }) => {
     assert.equal(await (await ask('/')).json(), ['old', 'new']);
@@ -227,10 +227,10 @@ test('it is handed what it was granted, and no more', async () => {
 const noRows = async function* (): AsyncGenerator<never> {};
 
 test('a statement, its parameters as text, its rows and its error travel', async () => {
-  const asked: unknown[] = [];
+  const received: unknown[] = [];
   const DB = {
     async query(sql: string, parameters: readonly unknown[]) {
-      asked.push(sql, ...parameters);
+      received.push(sql, ...parameters);
       if (sql === 'fail') throw new DatabaseError('relation "t" does not exist', '42P01', false);
       return { rows: [{ n: 1 }], row_count: 1 };
     },
@@ -240,7 +240,7 @@ test('a statement, its parameters as text, its rows and its error travel', async
     const post = (sql: string) =>
       ask('/query', { method: 'POST', body: JSON.stringify({ sql, parameters: [null, 'é'] }) });
     assert.equal(await (await post('select')).json(), { rows: [{ n: 1 }], row_count: 1 });
-    assert.equal(asked, ['select', null, 'é', '\\x01ff', '7', '1970-01-01T00:00:00.000Z', null]);
+    assert.equal(received, ['select', null, 'é', '\\x01ff', '7', '1970-01-01T00:00:00.000Z', null]);
     assert.equal(await (await post('fail')).json(), {
       name: 'DatabaseError',
       message: 'relation "t" does not exist',
@@ -287,8 +287,8 @@ test('the read API is asked with method, headers and body, and its answer stream
     async fetch(input: string | Request) {
       const request = input as Request;
       const { pathname, search } = new URL(request.url);
-      const said = `${request.method} ${pathname}${search} ${request.headers.get('x-a')} ${await request.text()}`;
-      return new Response(said, { status: 201, headers: { 'x-core': 'yes' } });
+      const echo = `${request.method} ${pathname}${search} ${request.headers.get('x-a')} ${await request.text()}`;
+      return new Response(echo, { status: 201, headers: { 'x-core': 'yes' } });
     },
   };
   await withCassette('friendly.mjs', { handed: { CORE } }, async ({ ask }) => {

@@ -59,16 +59,16 @@ test('the origin of its document is asked, and bodies pass both ways', async () 
 });
 
 test('it is not followed elsewhere', async () => {
-  let asked = 0;
+  let requests = 0;
   await served(
     (_request, response) => {
-      asked += 1;
+      requests += 1;
       response.writeHead(302, { location: '/elsewhere' }).end();
     },
     async (running) => {
       const answer = await ask(running, '/ping');
       assert.is(answer.status, 302);
-      assert.is(asked, 1);
+      assert.is(requests, 1);
     },
   );
 });

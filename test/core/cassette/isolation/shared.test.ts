@@ -166,8 +166,8 @@ test('background work starts it only when something changed', async () => {
 test('it dies with the service', async () => {
   const program = fileURLToPath(new URL('../../../support/start-shared.ts', import.meta.url));
   const service = spawn(process.execPath, ['--import', 'tsx', program], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [said] = await once(service.stdout, 'data');
-  const pid = Number(said);
+  const [output] = await once(service.stdout, 'data');
+  const pid = Number(output);
   assert.ok(existsSync(`/proc/${pid}`));
   service.kill('SIGKILL');
   await gone(pid);

@@ -99,15 +99,15 @@ test('one that was up for long enough is started again at once', async () => {
 });
 
 test('what it is bindingsFor is asked for at each start, and a refusal there is the reason', async () => {
-  let asked = 0;
+  let starts = 0;
   const bindingsFor = () => {
-    asked += 1;
-    if (asked > 1) throw new Rejection('config', 'Cannot start "tried": a setting is missing');
+    starts += 1;
+    if (starts > 1) throw new Rejection('config', 'Cannot start "tried": a setting is missing');
     return { DB: null, CORE: null, CONFIG: {}, LOG: recordedLog().log };
   };
   await withCassette('hostile.mjs', { ...quick, module: { bindingsFor } }, async ({ running, ask }) => {
     await down(ask('/exit?code=7'));
-    await eventually(() => asked > 2);
+    await eventually(() => starts > 2);
     assert.match(running.liveness().reason ?? '', /a setting is missing$/);
   });
 });

@@ -106,7 +106,7 @@ test('what cannot be used is told with its file, line and column, and what would
       "1, column 33: no cassette of that name is built in; there are 'export', 'search'",
     ],
   ];
-  for (const [text, said] of cases) assert.is(refusal(text), begin + said, text);
+  for (const [text, message] of cases) assert.is(refusal(text), begin + message, text);
 });
 
 test('where the user is in our own folder, the list there is ours and not the user’s', () => {

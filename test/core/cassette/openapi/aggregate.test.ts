@@ -130,8 +130,8 @@ test('what the way to a cassette can answer is told beside what the cassette say
   assert.ok(responses[401].headers['www-authenticate'] && responses[401].content['application/problem+json'].example);
   const own = aggregate(core, [
     await part('notes', (d) => {
-      const told = { schema: { type: 'object' } };
-      d.paths['/api/notes'].get.responses[503] = { description: 'Off', content: { 'application/json': told } };
+      const mediaType = { schema: { type: 'object' } };
+      d.paths['/api/notes'].get.responses[503] = { description: 'Off', content: { 'application/json': mediaType } };
     }),
   ]) as Json;
   const off = own.paths['/v1/cassettes/notes'].get.responses[503];
