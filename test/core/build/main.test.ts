@@ -18,7 +18,7 @@ function build() {
     cwd: '/', // it is called from anywhere
     encoding: 'utf8',
   });
-  return { status, said: stdout + stderr };
+  return { status, output: stdout + stderr };
 }
 
 /** When each output was written, by its path. */
@@ -37,16 +37,16 @@ test.before(async () => {
 test.after(() => removeFolder(clone));
 
 test('without its packages it says what to do', () => {
-  const { status, said } = build();
+  const { status, output } = build();
   assert.is(status, 1);
-  assert.is(said, "Cannot compile svc: its packages are not here; run 'npm ci' first\n");
+  assert.is(output, "Cannot compile svc: its packages are not here; run 'npm ci' first\n");
 });
 
 test('the first time it says what takes so long, and compiles the service without its tests', async () => {
   await symlink(join(root, 'node_modules'), join(clone, 'node_modules'));
-  const { status, said } = build();
-  assert.is(status, 0, said);
-  assert.match(said, /^Compiling svc: .*\nCompiled in [\d.]+ s\n$/);
+  const { status, output } = build();
+  assert.is(status, 0, output);
+  assert.match(output, /^Compiling svc: .*\nCompiled in [\d.]+ s\n$/);
   assert.ok(existsSync(join(clone, 'dist/core/cli/main.js')));
   assert.equal(readdirSync(join(clone, 'dist')).sort(), [
     'bundle',
@@ -148,9 +148,9 @@ test('an output whose source is gone or was renamed goes, and so do those of ano
 
 test('what cannot be compiled ends it', async () => {
   await writeFile(join(clone, 'core/cli/broken.ts'), 'export const = 1;\n');
-  const { status, said } = build();
+  const { status, output } = build();
   assert.is.not(status, 0);
-  assert.match(said, 'core/cli/broken.ts');
+  assert.match(output, 'core/cli/broken.ts');
 });
 
 test.run();

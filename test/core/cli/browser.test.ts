@@ -15,7 +15,7 @@ const PROGRAM = `#!/bin/sh
 printf '%s' "$1" > "$(dirname "$0")/argument"
 case "$1" in file://*) ls -l "\${1#file://}" > "$(dirname "$0")/mode"; cat "\${1#file://}" > "$(dirname "$0")/page";; esac
 `;
-const noted = (name: string) => readFileSync(join(folder, name), 'utf8');
+const recorded = (name: string) => readFileSync(join(folder, name), 'utf8');
 const leftOver = () => readdirSync(tmpdir()).filter((name) => name.startsWith('svc-open-page-'));
 
 test.before(() => {
@@ -35,14 +35,14 @@ test.after(() => rmSync(folder, { recursive: true, force: true }));
 
 test('an address without a secret is passed as it is', async () => {
   assert.is(await openInBrowser('http://localhost:8081/', { DISPLAY: ':0' }), true);
-  assert.is(noted('argument'), 'http://localhost:8081/');
+  assert.is(recorded('argument'), 'http://localhost:8081/');
 });
 
 test('one with a secret is passed in a file that only this user reads, and that goes again', async () => {
   assert.is(await openInBrowser('http://localhost:8081/#token=a%26b', { DISPLAY: ':0' }), true);
-  assert.not.match(noted('argument'), 'token');
-  assert.match(noted('mode'), /^-rw-------/);
-  assert.match(noted('page'), 'content="0;url=http://localhost:8081/#token=a%26b"');
+  assert.not.match(recorded('argument'), 'token');
+  assert.match(recorded('mode'), /^-rw-------/);
+  assert.match(recorded('page'), 'content="0;url=http://localhost:8081/#token=a%26b"');
   assert.equal(leftOver(), []);
 });
 

@@ -21,22 +21,22 @@ async function login(owner: string, piped: string) {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1' },
   });
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
+      output += chunk.toString();
     });
   child.stdin.end(piped);
   const [status] = await once(child, 'close');
-  return { status, said };
+  return { status, output };
 }
 
 test('a key comes from a pipe, is kept for this user alone, and shown to nobody', async () => {
-  const { status, said } = await login('openai', 'sk-piped-key-1\n');
-  assert.is(status, 0, said);
-  assert.not.match(said, 'sk-piped');
+  const { status, output } = await login('openai', 'sk-piped-key-1\n');
+  assert.is(status, 0, output);
+  assert.not.match(output, 'sk-piped');
   const path = join(folder, '.svc', 'credentials.toml');
-  assert.match(said, path);
+  assert.match(output, path);
   assert.match(await readFile(path, 'utf8'), 'sk-piped-key-1');
   assert.is((await stat(path)).mode & 0o777, 0o600);
 });
@@ -44,7 +44,7 @@ test('a key comes from a pipe, is kept for this user alone, and shown to nobody'
 test('an unknown provider and no key are status 2', async () => {
   const other = await login('elsewhere', 'sk-piped-key-1');
   assert.is(other.status, 2);
-  assert.match(other.said, "there are only 'openai' and 'anthropic'");
+  assert.match(other.output, "there are only 'openai' and 'anthropic'");
   assert.is((await login('openai', '')).status, 2);
 });
 

@@ -138,10 +138,10 @@ test('wrong usage has status 2 and names what was likely meant', async () => {
     [['nothing-like-it'], "error: unknown command 'nothing-like-it'\n(--help tells"],
     [[], 'Usage: svc'],
   ];
-  for (const [args, said] of cases) {
+  for (const [args, message] of cases) {
     const { status, err, out } = await svc(args);
     assert.is(status, 2, args.join(' '));
-    assert.match(err, said);
+    assert.match(err, message);
     assert.is(out, '');
   }
 });
@@ -172,36 +172,36 @@ const start = (args: string[], before: string[] = []) => {
     cwd: fileURLToPath(new URL('../../../', import.meta.url)),
     env: { PATH: process.env.PATH, HOME: empty },
   });
-  const said = { out: '', err: '' };
+  const output = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said.out += text;
+    output.out += text;
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said.err += text;
+    output.err += text;
   });
-  return { child, said };
+  return { child, output };
 };
 
 test('as a process: the version on stdout, a refusal on stderr with its status', async () => {
   const version = start(['--version']);
   assert.equal(await once(version.child, 'close'), [0, null]);
-  assert.match(version.said.out, /^\d+\.\d+\.\d+\n$/);
+  assert.match(version.output.out, /^\d+\.\d+\.\d+\n$/);
   const refused = start(['serve', '--log-level', 'loud']);
   assert.equal(await once(refused.child, 'close'), [2, null]);
-  assert.match(refused.said.err, /^Cannot use this configuration:\n/);
-  assert.is(refused.said.out, '');
+  assert.match(refused.output.err, /^Cannot use this configuration:\n/);
+  assert.is(refused.output.out, '');
 });
 
 test('SIGUSR1 does not open the inspector', async () => {
   const stays = 'data:text/javascript,setTimeout(() => {}, 60_000)';
-  const { child, said } = start(['--version'], ['--import', stays]);
+  const { child, output } = start(['--version'], ['--import', stays]);
   const ended = once(child, 'close');
   await once(child.stdout, 'data');
   child.kill('SIGUSR1');
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   child.kill('SIGTERM');
   await ended;
-  assert.is(said.err, '');
+  assert.is(output.err, '');
 });
 
 test.run();

@@ -27,10 +27,10 @@ test.after(async () => {
   await removeFolder(folder);
 });
 
-type Asked = { flags?: Record<string, string>; env?: Record<string, string>; json?: boolean; cwd?: string };
+type StatusInput = { flags?: Record<string, string>; env?: Record<string, string>; json?: boolean; cwd?: string };
 
 /** Ports that nobody listens on, unless `flags` say otherwise. */
-async function status({ flags = {}, env = {}, json = false, cwd = folder }: Asked) {
+async function status({ flags = {}, env = {}, json = false, cwd = folder }: StatusInput) {
   let out = '';
   const nowhere = { 'proxy.listen': ':1', 'api.listen': ':2', 'ingest.listen': ':3' };
   const loaded = loadConfig({ flags: { ...nowhere, ...flags }, env, cwd, home: cwd });
@@ -295,11 +295,11 @@ test('cassettes: how far their background work is, why a run failed, and why one
   await listening(server, async (address) => {
     const { code, out } = await status({ flags: { 'api.listen': address } });
     assert.is(code, 0);
-    const told = out.slice(out.indexOf('Cassettes:'), out.indexOf('Settings'));
-    assert.match(told, 'search          1,204 done, 35 waiting, 2 failed\n');
-    assert.match(told, /search {10}its last run, \d s ago, failed: Cannot embed:\ufffd\[2J no answer\n/);
-    assert.match(told, 'skills          rejected: Cannot take it: it changed\n');
-    assert.not.match(told, 'export');
+    const section = out.slice(out.indexOf('Cassettes:'), out.indexOf('Settings'));
+    assert.match(section, 'search          1,204 done, 35 waiting, 2 failed\n');
+    assert.match(section, /search {10}its last run, \d s ago, failed: Cannot embed:\ufffd\[2J no answer\n/);
+    assert.match(section, 'skills          rejected: Cannot take it: it changed\n');
+    assert.not.match(section, 'export');
     const json: Json = JSON.parse((await status({ flags: { 'api.listen': address }, json: true })).out);
     assert.equal(json.cassettes.cassettes[1].progress, { done: 1204, pending: 35, failed: 2 });
   });
@@ -344,11 +344,11 @@ test('a status that cannot be had: why is told, for each kind of answer', async 
     [null, 200, 'whose status reads differently'],
     [{}, 500, 'the service answers with 500'],
   ];
-  for (const [answer, code, said] of cases)
+  for (const [answer, code, reason] of cases)
     await listening(standIn(answer, code), async (address) => {
       const { code, out } = await status({ flags: { 'api.listen': address } });
       assert.is(code, 1);
-      assert.match(out, said);
+      assert.match(out, reason);
     });
 });
 

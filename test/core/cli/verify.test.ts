@@ -25,15 +25,15 @@ databaseSuite('svc verify', (test, database) => {
     assert.is(ids.length, 2);
   });
 
-  const asked = (options: Partial<VerifyOptions>) => ({ session: null, head: null, json: false, ...options });
+  const withDefaults = (options: Partial<VerifyOptions>) => ({ session: null, head: null, json: false, ...options });
   async function verify(options: Partial<VerifyOptions> = {}) {
     let out = '';
-    const code = await verifyIn(database(), asked(options), { out: (text) => (out += text) });
+    const code = await verifyIn(database(), withDefaults(options), { out: (text) => (out += text) });
     return { code, out };
   }
   const refused = async (options: Partial<VerifyOptions>): Promise<OperatorError> => {
-    const told = await verify(options).catch((error: unknown) => error);
-    if (told instanceof OperatorError) return told;
+    const result = await verify(options).catch((error: unknown) => error);
+    if (result instanceof OperatorError) return result;
     throw new Error('it is refused');
   };
   const tamper = async (statement: string) => {
@@ -178,7 +178,7 @@ databaseSuite('svc verify', (test, database) => {
       home: cwd,
     });
     let out = '';
-    const code = await printVerification(loaded, asked({}), { out: (text) => (out += text) });
+    const code = await printVerification(loaded, withDefaults({}), { out: (text) => (out += text) });
     return { code, out };
   }
 
@@ -208,10 +208,10 @@ databaseSuite('svc verify', (test, database) => {
     await symlink(folder, join(cwd, '.svc'));
     const held = await why();
     assert.instance(held, OperatorError);
-    const told = new RegExp(
+    const expected = new RegExp(
       `^Cannot verify anything: process ${process.pid} has the embedded database open, .* read API cannot be used`,
     );
-    assert.match(held?.message ?? '', told);
+    assert.match(held?.message ?? '', expected);
     await removeFolder(cwd);
   });
 });

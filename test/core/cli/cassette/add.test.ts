@@ -30,28 +30,28 @@ type Given = Partial<AddOptions> & { env?: Record<string, string>; agree?: boole
 
 /** `agree` null: nobody sits at a terminal. */
 async function add(what: string, { env = {}, agree = true, ...options }: Given = {}) {
-  const said = { out: '', err: '', asked: [] as string[] };
+  const output = { out: '', err: '', prompts: [] as string[] };
   const status = await addCassette(
     what,
     { name: null, yes: false, isolation: null, config: [], ...options },
     {
       ...{ cwd, home: cwd, folder, env: { PATH: process.env.PATH, HOME: cwd, ...env } },
       out: (text) => {
-        said.out += text;
+        output.out += text;
       },
       err: (text) => {
-        said.err += text;
+        output.err += text;
       },
       confirm:
         agree === null
           ? null
           : async (question) => {
-              said.asked.push(question);
+              output.prompts.push(question);
               return agree;
             },
     },
   );
-  return { ...said, out: stripVTControlCharacters(said.out), raw: said.out, status };
+  return { ...output, out: stripVTControlCharacters(output.out), raw: output.out, status };
 }
 
 async function refusal(what: string, given?: Given): Promise<{ message: string; exitCode: number }> {
@@ -81,9 +81,9 @@ async function manifested(name: string, change: (text: string) => string): Promi
 
 test('what it asks for is shown and asked; a yes installs it, pins it and grants what was shown', async () => {
   await begun('tally');
-  const { out, asked, status } = await add('./tally');
+  const { out, prompts, status } = await add('./tally');
   assert.is(status, 0);
-  assert.equal(asked, ['Add tally? [y/N] ']);
+  assert.equal(prompts, ['Add tally? [y/N] ']);
   for (const line of [
     /^ {2}from +\S+\/tally, as npm:tally@0\.1\.0$/m,
     /^ {2}reads +sessions: titles, folders, models/m,
@@ -276,9 +276,9 @@ test('an address is asked once, and nothing is installed; its document is what i
     default: { fetch(request: Request, env: unknown): Promise<Response> };
   };
   const document = await (await cassette.fetch(new Request('http://x/openapi'), {})).text();
-  let asked = 0;
+  let requests = 0;
   const answer: RequestListener = (request, response) => {
-    asked++;
+    requests++;
     if (request.url === '/moved') response.writeHead(302, { location: '/openapi' }).end();
     else if (request.url === '/large') response.end('x'.repeat(2 * 1024 * 1024));
     else if (request.url === '/page') response.end('<html>');
@@ -289,7 +289,7 @@ test('an address is asked once, and nothing is installed; its document is what i
   try {
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { out } = await add(`${origin}/openapi`, { name: 'far' });
-    assert.is(asked, 1);
+    assert.is(requests, 1);
     assert.match(out, /^It runs elsewhere:\n {2}not kept from +anything: it runs elsewhere/m);
     const [entry] = await entries();
     assert.equal(entry?.grants, { bindings: [], views: [], extensions: [] });

@@ -19,9 +19,9 @@ test.before(async () => {
 test.after(() => rm(cwd, { recursive: true, force: true }));
 
 async function made(name: string, folder?: string): Promise<string> {
-  let said = '';
-  await newCassette(name, folder, { cwd, out: (text) => (said += text) });
-  return said;
+  let output = '';
+  await newCassette(name, folder, { cwd, out: (text) => (output += text) });
+  return output;
 }
 
 const files = async (folder: string) =>
@@ -41,9 +41,9 @@ test('its own test passes as it was written, without anything installed', async 
 
 test('it passes the check as it was written', async () => {
   await made('checked');
-  let said = '';
-  const io = { cwd, home: cwd, env: {}, err: () => {}, out: (text: string) => (said += text) };
-  assert.is(await checkCassette('./checked', { config: [] }, io, '0.0.0'), 0, said);
+  let output = '';
+  const io = { cwd, home: cwd, env: {}, err: () => {}, out: (text: string) => (output += text) };
+  assert.is(await checkCassette('./checked', { config: [] }, io, '0.0.0'), 0, output);
 });
 
 test('what it is built from makes what was written, under any name', async () => {

@@ -79,14 +79,14 @@ test('a name that is on no list is refused, with the one that was likely meant',
 test('while another process has the embedded database nothing is purged and nothing removed', async () => {
   await cp(join(await templateFolder(), 'data'), join(folder, 'data'), { recursive: true });
   const unlock = await lockFolder(folder);
-  const said = await refusal('tally', { purge: true });
+  const message = await refusal('tally', { purge: true });
   assert.match(
-    said,
+    message,
     new RegExp(
       `^Cannot purge 'tally': the database in '.*': process ${process.pid} has used it since .*; stop it first`,
     ),
   );
-  assert.match(said, "or remove it without '--purge'");
+  assert.match(message, "or remove it without '--purge'");
   assert.equal(await names(), ['other', 'search', 'tally']);
   assert.equal(await installed(), ['other', 'tally']);
   await unlock();

@@ -27,10 +27,10 @@ test('the conversation of the demo takes two tools and ends with an answer out o
     port: 0,
     what: 'provider',
   });
-  const said: [string, string][] = [];
-  await converse(provider.addresses[0] ?? '', (who, what) => said.push([who, what]));
+  const lines: [string, string][] = [];
+  await converse(provider.addresses[0] ?? '', (who, what) => lines.push([who, what]));
   await provider.close(0);
-  assert.equal(said, [
+  assert.equal(lines, [
     ['you', QUESTION],
     ['model', "I'll see which files there are."],
     ['', 'calls list_files({})'],
@@ -53,7 +53,7 @@ test('streamed and in one piece it says the same', async () => {
       .stream({ ...body, stream_options: { include_usage: true } })
       .finalChatCompletion();
     const bare = ({ choices, usage, model }: OpenAI.ChatCompletion) => ({
-      said: choices.map(({ message, finish_reason }) => [
+      choices: choices.map(({ message, finish_reason }) => [
         message.content,
         message.tool_calls?.map((call) => (call.type === 'function' ? [call.id, call.function.name] : [])) ?? [],
         finish_reason,

@@ -17,7 +17,7 @@ import { OperatorError } from '../../../../core/errors.ts';
 import { svc } from '../../../support/cli-program.ts';
 import { emptyFolder, removeFolder } from '../../../support/serve.ts';
 
-type Context = { home: string; bin: string; io: Io & { printed: string; told: string }; calls(): string[] };
+type Context = { home: string; bin: string; io: Io & { printed: string; stderr: string }; calls(): string[] };
 
 /** A program of this name: it records its arguments, prints what the file beside it holds, and ends with the status that another holds. */
 function fake(bin: string, name: string): void {
@@ -39,12 +39,12 @@ const suiteFor = (name: string, programs: readonly string[]) => {
     for (const program of programs) fake(bin, program);
     const io = {
       printed: '',
-      told: '',
+      stderr: '',
       out: (text: string) => {
         io.printed += text;
       },
       err: (text: string) => {
-        io.told += text;
+        io.stderr += text;
       },
       env: { PATH: `${bin}:/usr/bin:/bin` },
       cwd: home,
@@ -84,7 +84,7 @@ linux('install writes the unit, has it read, enabled and started, and says so', 
   assert.equal(calls(), expected);
   assert.match(io.printed, `Wrote ${unitOf(home)}\n`);
   for (const call of expected) assert.match(io.printed, `Ran ${call}\n`);
-  assert.match(io.told, 'loginctl enable-linger');
+  assert.match(io.stderr, 'loginctl enable-linger');
 });
 
 linux('again it changes nothing and restarts nothing; with another folder it does', async ({ home, io, calls }) => {
@@ -118,16 +118,16 @@ linux('where systemd does not run for this user, the file is there, and the comm
   writeFileSync(join(bin, 'systemctl.fails'), 'Failed to connect to bus: No medium found\u001b[31m\n');
   assert.is(await installService(options, io, onLinux), 1);
   assert.ok(existsSync(unitOf(home)));
-  assert.match(io.told, "Cannot run 'systemctl --user daemon-reload': Failed to connect to bus: No medium found");
-  assert.not.match(io.told, '\u001b');
-  assert.match(io.told, '  systemctl --user restart svc.service\n');
-  assert.not.match(io.told, 'enable-linger');
+  assert.match(io.stderr, "Cannot run 'systemctl --user daemon-reload': Failed to connect to bus: No medium found");
+  assert.not.match(io.stderr, '\u001b');
+  assert.match(io.stderr, '  systemctl --user restart svc.service\n');
+  assert.not.match(io.stderr, 'enable-linger');
 });
 
 linux('settings of the shell are named as not passed on, without their values', async ({ io }) => {
   await installService(options, { ...io, env: { ...io.env, SVC_API_TOKEN: 'planted' } }, onLinux);
-  assert.match(io.told, 'SVC_API_TOKEN');
-  assert.not.match(io.told + io.printed, 'planted');
+  assert.match(io.stderr, 'SVC_API_TOKEN');
+  assert.not.match(io.stderr + io.printed, 'planted');
 });
 
 linux('uninstall stops it and removes its file; again there is nothing to do', async ({ home, io, calls }) => {

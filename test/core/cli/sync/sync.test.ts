@@ -360,15 +360,15 @@ test('nobody at the address, and somebody else there: nothing is sent, and the m
 }) => {
   await put(home, MAIN, jsonLines(userRecord(1)));
   const reason = async (address: string) => String(await run(home, address).catch((error: Error) => error));
-  let asked = '';
+  let methods = '';
   const other = createServer((request, response) => {
-    asked += `${request.method} `;
+    methods += `${request.method} `;
     response.end('{"status":"ok"}');
   }).listen(0, '127.0.0.1');
   await new Promise((ready) => other.once('listening', ready));
   const address = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
   assert.match(await reason(address), `another program answers at ${address}; say where it is with --ingest-listen`);
-  assert.is(asked, 'GET ');
+  assert.is(methods, 'GET ');
   other.closeAllConnections();
   await new Promise((closed) => other.close(closed));
   assert.match(await reason(address), `nobody listens at ${address}; 'svc serve' starts one`);
