@@ -180,9 +180,9 @@ server('missing rights are told as such', async () => {
     `create role ${url.username} login; revoke create on database ${url.pathname.slice(1)} from public`,
   );
   const pool = openPool({ dsn: url.href, pooled: false, size: 1 });
-  const told = await refusal(migrate(pool.sqlFor(60_000), two)).finally(pool.close);
+  const message = await refusal(migrate(pool.sqlFor(60_000), two)).finally(pool.close);
   await admin.script(`drop role ${url.username}`);
-  assert.match(told, /^Cannot migrate the database: the role lacks a right \(.*permission denied for database/);
+  assert.match(message, /^Cannot migrate the database: the role lacks a right \(.*permission denied for database/);
 });
 if (dsn === '') console.log('skip: migrate (server): SVC_TEST_DSN is not set');
 else server.run();

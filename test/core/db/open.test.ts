@@ -93,9 +93,9 @@ databaseSuite('open', (test, database) => {
       log: openLog('silent'),
       startThread: startTestThread,
     });
-    const asked = another.execute('ping', {});
+    const ping = another.execute('ping', {});
     await Promise.all([another.close(), another.close()]);
-    assert.match((await asked).server_version, /^1[78]/, 'what was under way is answered');
+    assert.match((await ping).server_version, /^1[78]/, 'what was under way is answered');
     assert.is((await failure(another.execute('ping', {}))).transient, false);
     await rm(folder, { recursive: true });
   });

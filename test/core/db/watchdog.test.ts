@@ -47,8 +47,8 @@ test('a statement that never ends is ended with its thread, and all others go on
   assert.equal(await thread.ask('rawSql', { text: 'select n from public.kept', params: [] }), [{ n: 1 }]);
   await database.sql(`select pg_notify('news', 'on')`);
   await eventually(() => heard.length === 1 && thread.heard.length === 1);
-  const told = lines.find(({ question }) => question === 'rawSql');
-  assert.ok(told && Number(told.ms) >= LIMIT_MS, JSON.stringify(lines));
+  const line = lines.find(({ question }) => question === 'rawSql');
+  assert.ok(line && Number(line.ms) >= LIMIT_MS, JSON.stringify(lines));
   assert.not.ok(JSON.stringify(lines).includes('generate_series'));
   await thread.close();
   await database.close();

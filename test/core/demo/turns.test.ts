@@ -156,10 +156,10 @@ test('every tool call has its result in the next request', () => {
   };
   let tools = 0;
   for (const [before, after] of neighbours) {
-    const asked = read(before).reply?.content.filter(({ type }) => type === 'tool_use') ?? [];
+    const toolUses = read(before).reply?.content.filter(({ type }) => type === 'tool_use') ?? [];
     const found = results(after).filter(({ type }) => type === 'tool_result');
-    tools += asked.length;
-    for (const { tool_use_id } of asked)
+    tools += toolUses.length;
+    for (const { tool_use_id } of toolUses)
       assert.ok(
         found.some((result) => result.tool_result_id === tool_use_id && result.tool_output),
         `${metaOf(after).request_id}: ${tool_use_id}`,

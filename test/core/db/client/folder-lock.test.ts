@@ -23,8 +23,8 @@ const locker = (leader = '') => {
     { stdio: ['pipe', 'pipe', 'inherit'] },
   );
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const said = new Promise<string>((resolve) => child.stdout.once('data', (text) => resolve(String(text).trim())));
-  return { child, said, ended };
+  const output = new Promise<string>((resolve) => child.stdout.once('data', (text) => resolve(String(text).trim())));
+  return { child, output, ended };
 };
 
 test('makes the folder for its owner alone, and leaves nothing in it', async () => {
@@ -45,8 +45,8 @@ test('a living holder is named, with what to do', async () => {
 });
 
 test('what a killed process held is taken over at once', async () => {
-  const { child, said, ended } = locker();
-  assert.is(await said, 'locked');
+  const { child, output, ended } = locker();
+  assert.is(await output, 'locked');
   const error = await lockFolder(folder).catch((thrown: Error) => thrown);
   assert.match(String(error), new RegExp(`process ${child.pid} has used it`));
   child.kill('SIGKILL');
@@ -58,9 +58,9 @@ test('what a killed process held is taken over at once', async () => {
 
 test('a process beside its leader holds the folder after the leader was killed, and is waited for', async () => {
   const leader = locker();
-  assert.is(await leader.said, 'locked');
+  assert.is(await leader.output, 'locked');
   const member = locker(String(leader.child.pid));
-  assert.is(await member.said, 'locked');
+  assert.is(await member.output, 'locked');
   assert.is(holderOf(folder), leader.child.pid, 'the group is known by its leader');
   const refusal = await lockFolder(folder).catch((thrown: Error) => thrown);
   assert.match(String(refusal), new RegExp(`process ${leader.child.pid} has used it`));
@@ -96,8 +96,8 @@ test('a pid in use again, an earlier boot and a torn claim hold nothing', async 
 test('of processes that start at once one gets it', async () => {
   await mkdir(folder);
   const lockers = Array.from({ length: 6 }, locker);
-  const said = await Promise.all(lockers.map((each) => each.said));
-  assert.ok(said.filter((word) => word === 'locked').length <= 1, said.join());
+  const outputs = await Promise.all(lockers.map((each) => each.output));
+  assert.ok(outputs.filter((word) => word === 'locked').length <= 1, outputs.join());
   for (const { child } of lockers) child.stdin.end();
   await Promise.all(lockers.map((each) => each.ended));
 });

@@ -136,8 +136,8 @@ const direction = fc.constantFrom(...(['desc', 'asc'] as const));
 const order = fc.record({ sort, direction });
 
 databaseSuite('browseSessions', (test, database) => {
-  const ids = async (asked: Omit<Browse, 'after' | 'limit'>, limit = 200, after: BrowseKey | null = null) => {
-    const { sessions, next } = await database().execute('browseSessions', { ...asked, after, limit });
+  const ids = async (query: Omit<Browse, 'after' | 'limit'>, limit = 200, after: BrowseKey | null = null) => {
+    const { sessions, next } = await database().execute('browseSessions', { ...query, after, limit });
     return { found: sessions.map(({ id }) => id), next };
   };
 
@@ -205,10 +205,10 @@ databaseSuite('browseSessions', (test, database) => {
                 return found.length > 0 ? [{ value, sessions: found.length, last_seen_at: instantAt(last) }] : [];
               });
               expected.sort((a, b) => b.sessions - a.sessions || (a.value < b.value ? -1 : 1));
-              const asked = { field, filter, limit: 200 };
-              assert.equal(await database().execute('browseFacets', asked), expected, JSON.stringify(asked));
+              const query = { field, filter, limit: 200 };
+              assert.equal(await database().execute('browseFacets', query), expected, JSON.stringify(query));
               const [first] = expected;
-              assert.equal(await database().execute('browseFacets', { ...asked, limit: 1 }), first ? [first] : []);
+              assert.equal(await database().execute('browseFacets', { ...query, limit: 1 }), first ? [first] : []);
             }
         },
       ),
@@ -269,14 +269,14 @@ databaseSuite('browseSessions', (test, database) => {
       { n: 2, input_tokens: '9223372036854775807', output_tokens: '9223372036854775807', title: '語'.repeat(99_999) },
     ]);
     for (const sort of ['total_tokens', 'duration'] as const) {
-      const asked = { filter: every, sort, direction: 'asc' } as const;
-      const whole = (await ids(asked)).found;
+      const query = { filter: every, sort, direction: 'asc' } as const;
+      const whole = (await ids(query)).found;
       assert.equal(
         whole,
         [3, ...(sort === 'duration' ? [2, 1] : [1, 2])].map((n) => idOf('session', n)),
       );
-      const { found, next } = await ids(asked, 2);
-      assert.equal([...found, ...(await ids(asked, 2, next)).found], whole);
+      const { found, next } = await ids(query, 2);
+      assert.equal([...found, ...(await ids(query, 2, next)).found], whole);
     }
     const titled = (word: string) =>
       ids({ filter: { ...every, text: [word] }, sort: 'last_active', direction: 'desc' });
@@ -304,13 +304,13 @@ async function put(database: TestDatabase, sessions: readonly Stored[]): Promise
     database,
     sessions.flatMap(({ rollup }, n) => {
       if (!rollup) return [];
-      const { turns, tokens, cost, parent, forkOf, ...told } = rollup;
+      const { turns, tokens, cost, parent, forkOf, ...columns } = rollup;
       const related = { parent_session_id: sessionOf(parent), fork_of_session_id: sessionOf(forkOf) };
       const [input_tokens, output_tokens] = tokens;
       const use = { model: 'opus', price: null, calls: 1, input_tokens, output_tokens, cost_usd: cost };
       return [
         {
-          ...{ n, ...told, ...related, trace_count: turns, input_tokens, output_tokens },
+          ...{ n, ...columns, ...related, trace_count: turns, input_tokens, output_tokens },
           ...{ cost_usd: cost ?? '0', model_usage: [use] },
         },
       ];
@@ -394,14 +394,14 @@ function matches(
   { text, since, until, status, starred, ...equal }: SessionFilter,
 ): boolean {
   const { rollup, traces, display_name, harness, started, lasted } = session;
-  const said = [
+  const texts = [
     rollup?.name,
     rollup?.title,
     rollup?.preview,
     display_name,
     ...traces.flatMap((t) => [t.prompt, t.answer]),
   ];
-  const words = said
+  const words = texts
     .join(' ')
     .toLowerCase()
     .split(/[^\p{Alphabetic}0-9]+/u);

@@ -267,19 +267,19 @@ async function fill(database: TestDatabase): Promise<void> {
 
 /** How the one statement of a question ran, with its parameters in their places. */
 async function explained(database: TestDatabase, question: (db: Sql) => Promise<unknown>): Promise<Plan> {
-  const asked: SQL[] = [];
+  const statements: SQL[] = [];
   const db: Sql = {
     kind: database.kind,
     rows: (statement) => {
-      asked.push(statement);
+      statements.push(statement);
       return Promise.resolve([]);
     },
     transaction: () => Promise.reject(new Error('a list is one statement')),
     script: () => Promise.reject(new Error('a list is one statement')),
   };
   await question(db);
-  assert.is(asked.length, 1);
-  const { sql, params } = new PgDialect().sqlToQuery(asked[0] as SQL);
+  assert.is(statements.length, 1);
+  const { sql, params } = new PgDialect().sqlToQuery(statements[0] as SQL);
   const [row] = await database.sql(`explain (analyze, timing off, format json) ${sql}`, params);
   const answer = row?.['QUERY PLAN'];
   return (typeof answer === 'string' ? JSON.parse(answer) : answer)[0].Plan;

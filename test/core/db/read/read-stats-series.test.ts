@@ -62,13 +62,13 @@ function cellOf(nodes: readonly StatNode[]): SeriesCell {
   };
 }
 
-const matching = (nodes: readonly StatNode[], deleted: readonly number[], asked: StatsFilter) =>
+const matching = (nodes: readonly StatNode[], deleted: readonly number[], filter: StatsFilter) =>
   nodes.filter((node) => {
     if (deleted.includes(node.session)) return false;
     for (const name of ['project', 'agent_name', 'model', 'provider'] as const)
-      if (asked[name] !== undefined && asked[name] !== node[name]) return false;
+      if (filter[name] !== undefined && filter[name] !== node[name]) return false;
     const at = BigInt(node.created_us) * 1000n;
-    return (!asked.since || at >= asked.since.at) && (!asked.until || at < asked.until.at);
+    return (!filter.since || at >= filter.since.at) && (!filter.until || at < filter.until.at);
   });
 
 const bucketOf = (bucket: Bucket, { created_us }: StatNode) => {
@@ -158,11 +158,11 @@ databaseSuite('readStatsSeries', (test, database) => {
           const nodes = written.filter((node) => node !== null);
           for (const [mask, bucket, by] of queries) {
             const { since, until, ...equal } = maskedFilter(all, mask);
-            const asked = { ...equal, ...(since && { since: since.stamp }), ...(until && { until: until.stamp }) };
-            const series = await read({ ...asked, bucket, by });
+            const parameters = { ...equal, ...(since && { since: since.stamp }), ...(until && { until: until.stamp }) };
+            const series = await read({ ...parameters, bucket, by });
             const found = matching(nodes, deleted, maskedFilter(all, mask));
-            assert.equal(series, seriesOf(found, bucket, by), `${bucket} by ${by}, ${JSON.stringify(asked)}`);
-            await assertAgainstStats(series, asked);
+            assert.equal(series, seriesOf(found, bucket, by), `${bucket} by ${by}, ${JSON.stringify(parameters)}`);
+            await assertAgainstStats(series, parameters);
             if (mask !== 0 && found.length > 0) matched++;
           }
         },
@@ -173,8 +173,8 @@ databaseSuite('readStatsSeries', (test, database) => {
   });
 
   /** Exactly: amounts are so small here that their decimals survive in a float. */
-  async function assertAgainstStats(series: StatsSeries, asked: Record<string, string>) {
-    const stats = await database().execute('readStats', SeriesQuery.parse(asked));
+  async function assertAgainstStats(series: StatsSeries, parameters: Record<string, string>) {
+    const stats = await database().execute('readStats', SeriesQuery.parse(parameters));
     const cells = series.points.flatMap(({ cells }) => cells.filter((cell) => cell !== null));
     const money = (usd: number | undefined) => BigInt((usd ?? 0).toFixed(9).replace('.', ''));
     const near = (one: bigint, other: bigint, terms: number) =>

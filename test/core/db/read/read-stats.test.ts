@@ -20,13 +20,13 @@ import { assertCells, instantAt, NINE_MS, put, SESSIONS, type StatNode, take } f
 import { journalCall, storeCalls } from '../../../support/stored-calls.ts';
 
 /** The same numbers by hand: a loop over the nodes, integers of any size, decimals as integers. */
-function counted(nodes: readonly StatNode[], deleted: readonly number[], asked: StatsFilter): Stats {
+function counted(nodes: readonly StatNode[], deleted: readonly number[], filter: StatsFilter): Stats {
   const matching = nodes.filter((node) => {
     if (deleted.includes(node.session)) return false;
     for (const name of ['project', 'agent_name', 'model', 'provider'] as const)
-      if (asked[name] !== undefined && asked[name] !== node[name]) return false;
+      if (filter[name] !== undefined && filter[name] !== node[name]) return false;
     const at = BigInt(node.created_us) * 1000n;
-    return (!asked.since || at >= asked.since.at) && (!asked.until || at < asked.until.at);
+    return (!filter.since || at >= filter.since.at) && (!filter.until || at < filter.until.at);
   });
   const heads = new Set<number>();
   const completed = new Set<number>();
@@ -66,9 +66,9 @@ const zeros: Stats = counted([], [], {});
 
 /** What is asked of the database for these parameters, but for settings. */
 async function statements(parameters: Record<string, string>) {
-  const asked: { sql: string; params: unknown[] }[] = [];
+  const executed: { sql: string; params: unknown[] }[] = [];
   const rows = async (statement: SQL) => {
-    asked.push(new PgDialect().sqlToQuery(statement));
+    executed.push(new PgDialect().sqlToQuery(statement));
     return [{}] as never[];
   };
   const tx = { rows, script: async () => {} } as Partial<Sql> as Sql;
@@ -76,7 +76,7 @@ async function statements(parameters: Record<string, string>) {
     { transaction: (work: (tx: Sql) => unknown) => work(tx) } as unknown as Sql,
     StatsQuery.parse(parameters),
   );
-  return asked;
+  return executed;
 }
 
 databaseSuite('readStats', (test, database) => {
@@ -136,8 +136,8 @@ databaseSuite('readStats', (test, database) => {
     const nodes = Array.from({ length: 6000 }, (_, n) => ({ session: 1 + (n % 300), created_us: n * 1_000_000 }));
     await put(database(), nodes);
     await database().sql('analyze svc.nodes');
-    const [asked] = await statements({ since: instantAt(1500_000_000), until: instantAt(1_700_500_000) });
-    const plan = await database().sql(`explain (costs off) ${asked?.sql}`, asked?.params);
+    const [statement] = await statements({ since: instantAt(1500_000_000), until: instantAt(1_700_500_000) });
+    const plan = await database().sql(`explain (costs off) ${statement?.sql}`, statement?.params);
     const lines = plan.map((line) => String(line['QUERY PLAN']));
     assert.ok(
       lines.some((line) => /index.* on nodes/i.test(line) || /Index Scan using nodes_/.test(line)),

@@ -25,7 +25,7 @@ const now = async (database: TestDatabase): Promise<ChangePosition> => ({
 });
 
 /** Everything from a place on, page by page. */
-async function told(database: TestDatabase, from: ChangePosition, limit = 2) {
+async function changesFrom(database: TestDatabase, from: ChangePosition, limit = 2) {
   const pages: number[][] = [];
   let place = from;
   for (let more = true; more; ) {
@@ -42,13 +42,13 @@ type Lane = { begin(): Promise<unknown>; note(n: number): Promise<unknown>; end(
 function openLanes(database: TestDatabase, count: number): { lanes: Lane[]; close(): Promise<void> } {
   const { dsn } = database;
   if (dsn === undefined) {
-    let noted: number[] = [];
+    let pending: number[] = [];
     const lane: Lane = {
       begin: async () => {
-        noted = [];
+        pending = [];
       },
-      note: async (n) => noted.push(n),
-      end: async (kept) => kept && noted.length > 0 && note(database, ...new Set(noted)),
+      note: async (n) => pending.push(n),
+      end: async (kept) => kept && pending.length > 0 && note(database, ...new Set(pending)),
     };
     return { lanes: [lane], close: async () => {} };
   }
@@ -74,19 +74,19 @@ databaseSuite('session changes', (test, database) => {
     await note(database(), 5);
     await note(database(), 1, 2, 3);
     await note(database(), 4);
-    const { pages, place } = await told(database(), EVERYTHING);
+    const { pages, place } = await changesFrom(database(), EVERYTHING);
     assert.equal(pages, [[5, 1], [2, 3], [4]]);
-    assert.equal(await told(database(), place), { pages: [[]], place: await now(database()) });
+    assert.equal(await changesFrom(database(), place), { pages: [[]], place: await now(database()) });
     await note(database(), 2);
-    assert.equal((await told(database(), place)).pages, [[2]]);
+    assert.equal((await changesFrom(database(), place)).pages, [[2]]);
   });
 
   test('from now on nothing is told of before', async () => {
     await note(database(), 1);
     const place = await now(database());
-    assert.equal((await told(database(), place)).pages, [[]]);
+    assert.equal((await changesFrom(database(), place)).pages, [[]]);
     await note(database(), 2);
-    assert.equal((await told(database(), place)).pages, [[2]]);
+    assert.equal((await changesFrom(database(), place)).pages, [[2]]);
   });
 
   test('a session that changes while pages are read is told in the round after, not in both', async () => {
@@ -97,9 +97,9 @@ databaseSuite('session changes', (test, database) => {
       [1, 2],
     );
     await note(database(), 1, 4);
-    const rest = await told(database(), first.place);
+    const rest = await changesFrom(database(), first.place);
     assert.equal(rest.pages, [[3]]);
-    assert.equal((await told(database(), rest.place)).pages, [[1, 4]]);
+    assert.equal((await changesFrom(database(), rest.place)).pages, [[1, 4]]);
   });
 
   test('a session without a row, or that somebody deleted, is told as gone', async () => {
@@ -127,8 +127,8 @@ databaseSuite('session changes', (test, database) => {
       sessionId(1),
     ]);
     const before = (await database().execute('changesNow', {})).seen;
-    assert.equal((await told(database(), { seen: before, round: null })).pages, [[]]);
-    assert.equal((await told(database(), EVERYTHING)).pages, [[2, 1]]);
+    assert.equal((await changesFrom(database(), { seen: before, round: null })).pages, [[]]);
+    assert.equal((await changesFrom(database(), EVERYTHING)).pages, [[2, 1]]);
   });
 
   test('whoever is up to date looks at no row but the new ones', async () => {
@@ -198,7 +198,7 @@ databaseSuite('session changes', (test, database) => {
               if (open.has(lane)) await end(lane, one.kept);
               continue;
             }
-            if ([...open].some(([other, noted]) => other !== lane && noted.has(one.n))) continue; // it would wait
+            if ([...open].some(([other, written]) => other !== lane && written.has(one.n))) continue; // it would wait
             if (!open.has(lane)) {
               await lane.begin();
               open.set(lane, new Set());

@@ -70,7 +70,7 @@ const write = (tx: Sql, n: number, input_tokens: number) =>
             ${instantAt(n)}::timestamptz)`);
 const remove = (tx: Sql, n: number) =>
   tx.rows(sql`delete from svc.nodes where session_id = ${idOf('session', n)}::uuid`);
-const standing = () =>
+const storedDays = () =>
   database.sql('select turn_count, input_tokens::text from svc.stat_days order by turn_count, input_tokens');
 const inputTokens = async () => (await database.execute('readStats', StatsQuery.parse({}))).input_tokens;
 
@@ -90,7 +90,7 @@ test('a writer does not wait for another that has not yet committed', async () =
     });
     assert.is(await inputTokens(), 320);
     await write(db, 4, 4000);
-    assert.equal(await standing(), [{ turn_count: 3, input_tokens: '4320' }], 'whoever comes next makes them one');
+    assert.equal(await storedDays(), [{ turn_count: 3, input_tokens: '4320' }], 'whoever comes next makes them one');
     await assertDays(database);
   } finally {
     await pool.close();
@@ -109,14 +109,14 @@ test('a row of which the turns are gone, but not yet the tokens, stays', async (
       await db.transaction(async (tx) => {
         await remove(tx, 1); // turns: +1 - 1, tokens: 5 - 7
       });
-      assert.equal(await standing(), [
+      assert.equal(await storedDays(), [
         { turn_count: 0, input_tokens: '-2' },
         { turn_count: 1, input_tokens: '7' },
       ]);
       assert.is(await inputTokens(), 5);
     });
     await write(db, 4, 1);
-    assert.equal(await standing(), [{ turn_count: 3, input_tokens: '15' }]);
+    assert.equal(await storedDays(), [{ turn_count: 3, input_tokens: '15' }]);
     await assertDays(database);
   } finally {
     await pool.close();
@@ -137,11 +137,11 @@ test('eight writers at once lose nothing', async () => {
       }),
     );
     const [counted] = await database.sql('select count(*) as turns, sum(input_tokens)::text as tokens from svc.nodes');
-    const [told] = await database.sql(
+    const [totals] = await database.sql(
       'select sum(turn_count)::bigint as turns, sum(input_tokens)::text as tokens from svc.stat_days',
     );
-    assert.equal(told, counted);
-    assert.ok((await standing()).length <= 8, 'no more rows than writers');
+    assert.equal(totals, counted);
+    assert.ok((await storedDays()).length <= 8, 'no more rows than writers');
     await write(db, 9999, 1);
     await assertDays(database);
   } finally {

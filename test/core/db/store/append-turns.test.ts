@@ -400,11 +400,11 @@ databaseSuite('appendTurns', (test, database) => {
     ]);
     assert.is(mine?.session_id, first?.session_id);
     const [fork] = await takeIn(database(), [call(4, 'one', ['hi', 'well', 'other'], 'else')]);
-    const [noted] = await database().sql(
+    const [origin] = await database().sql(
       `select fork_of_session_id, (select role from svc.nodes n where n.node_hash = fork_of_node_hash limit 1) as role from svc.sessions where session_id = $1`,
       [fork?.session_id],
     );
-    assert.equal(noted, { fork_of_session_id: first?.session_id, role: 'assistant' });
+    assert.equal(origin, { fork_of_session_id: first?.session_id, role: 'assistant' });
     const [failed] = await takeIn(database(), [call(5, 'one', ['hey'], null)]);
     const [again] = await takeIn(database(), [call(6, 'one', ['hey'], 'yes', retry)]);
     assert.is(again?.session_id, failed?.session_id);

@@ -14,19 +14,19 @@ const test = suite('placeTurns');
 
 /** The texts of its statements, over a database that knows nothing. */
 async function statementsFor(turn: Unplaced): Promise<string[]> {
-  const asked: string[] = [];
+  const statements: string[] = [];
   const refuse = () => Promise.reject(new Error('turns are placed in the transaction that stores them'));
   const empty: Sql = {
     kind: 'embedded',
     rows: (statement) => {
-      asked.push(new PgDialect().sqlToQuery(statement).sql);
+      statements.push(new PgDialect().sqlToQuery(statement).sql);
       return Promise.resolve([]);
     },
     transaction: refuse,
     script: refuse,
   };
   await placeTurns(empty, [turn]);
-  return asked;
+  return statements;
 }
 
 function turnOf(...words: string[]): Unplaced {

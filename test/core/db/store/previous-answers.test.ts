@@ -91,7 +91,7 @@ databaseSuite('previousAnswers', (test, database) => {
         response,
         status: response === null ? 500 : 200,
       });
-    const said = (n: number) =>
+    const responseOf = (n: number) =>
       JSON.stringify({
         id: `resp_${n}`,
         object: 'response',
@@ -99,9 +99,9 @@ databaseSuite('previousAnswers', (test, database) => {
         output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: `Answer ${n}` }] }],
       });
     await takeIn(database(), [
-      inConversation(1, 'conv_1', said(1)),
-      inConversation(2, 'conv_2', said(2)),
-      inConversation(3, 'conv_1', said(3)),
+      inConversation(1, 'conv_1', responseOf(1)),
+      inConversation(2, 'conv_2', responseOf(2)),
+      inConversation(3, 'conv_1', responseOf(3)),
       inConversation(4, 'conv_1', null),
     ]);
     const last = (conversation_id: string, before = '2100-01-01T00:00:00Z') =>
