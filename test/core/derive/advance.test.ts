@@ -284,10 +284,10 @@ test('a failed tool is an error with its output, and the first result wins', () 
 });
 
 test('results that name no call are those of the tools that the last answer asked for, in their order', () => {
-  const asked = answer(toolUse('a', 'get_weather', { city: 'Oslo' }), toolUse('b', 'get_weather', { city: 'Bergen' }));
-  const before = [user('Rain?'), assistant(...asked.content)];
+  const reply = answer(toolUse('a', 'get_weather', { city: 'Oslo' }), toolUse('b', 'get_weather', { city: 'Bergen' }));
+  const before = [user('Rain?'), assistant(...reply.content)];
   const rows = projection(
-    { at: 0, says: [user('Rain?')], answers: asked },
+    { at: 0, says: [user('Rain?')], answers: reply },
     {
       at: 10,
       says: [...before, user(toolResult('', 'in Oslo')), user(toolResult('', 'in Bergen'))],

@@ -137,11 +137,11 @@ test('a trace is a transcript’s if any of its main calls is', () => {
   assert.is(projected([talk, { ...title, at: 1 }]).traces[0]?.source, 'wire');
 });
 
-const asked: Call = { at: 1, says: [...history, user('Test it')], answers: answer('Tested') };
+const followUp: Call = { at: 1, says: [...history, user('Test it')], answers: answer('Tested') };
 
 test('who goes back to a message from which a branch goes on already makes another branch', () => {
   const rewound: Call = { at: 2, says: [...history, user('Rather document it')], answers: answer('Documented') };
-  const rows = projected([talk, asked, rewound]);
+  const rows = projected([talk, followUp, rewound]);
   const [first, , third] = spansOf(rows, 'llm');
   assert.equal(
     linksOf(rows, 'fork-of').map(({ from_span_id, from_io, to_span_id, to_trace_id }) => [
@@ -165,14 +165,14 @@ test('who asks the same again makes another branch, unless the answer had failed
 
 test('no branch: going on, history told anew, an answer in the client’s own words, a failed attempt, context put in', () => {
   const forks = (...calls: Call[]) => linksOf(projected(calls), 'fork-of').length;
-  assert.is(forks(talk, asked, { at: 2, says: [...(asked.says ?? []), assistant('Tested'), user('Good')] }), 0);
+  assert.is(forks(talk, followUp, { at: 2, says: [...(followUp.says ?? []), assistant('Tested'), user('Good')] }), 0);
   assert.is(
-    forks(talk, asked, { at: 2, says: [...history, user('Test (shortened)'), assistant('Tested'), user('Good')] }),
+    forks(talk, followUp, { at: 2, says: [...history, user('Test (shortened)'), assistant('Tested'), user('Good')] }),
     0,
   );
   assert.is(forks(talk, { at: 2, says: [user('Build the adder'), assistant('BUILT'), user('Good')] }), 0);
   assert.is(
-    forks(talk, { ...asked, answers: null, status: 400 }, { at: 2, says: [...history, user('Test it well')] }),
+    forks(talk, { ...followUp, answers: null, status: 400 }, { at: 2, says: [...history, user('Test it well')] }),
     0,
   );
   assert.is(
@@ -180,7 +180,7 @@ test('no branch: going on, history told anew, an answer in the client’s own wo
     0,
   );
   assert.is(
-    forks(talk, asked, { at: 2, thread_id: 'w', says: [...history, user('Sub')], answers: answer(text('x')) }),
+    forks(talk, followUp, { at: 2, thread_id: 'w', says: [...history, user('Sub')], answers: answer(text('x')) }),
     0,
   );
 });

@@ -70,8 +70,8 @@ if (read) {
       const asking = rows.spans.find(
         ({ kind, output }) => kind === 'llm' && output.some((b) => b.tool_use_id === spawn?.external_id),
       );
-      const said = asking?.output.find(({ type }) => type === 'tool_use')?.tool_input as Record<string, unknown>;
-      assert.equal(spawn?.input[0]?.tool_input, said, 'the tool shows what the model sent');
+      const toolInput = asking?.output.find(({ type }) => type === 'tool_use')?.tool_input as Record<string, unknown>;
+      assert.equal(spawn?.input[0]?.tool_input, toolInput, 'the tool shows what the model sent');
     });
 
   test('without any evidence the agents stand under the root and nothing rejoins', () => {
@@ -89,7 +89,7 @@ if (read) {
     // Both results name a task `worker`, and both threads end in it.
     const path = '/root/somewhere/worker';
     const source = { subagent: { thread_spawn: { agent_path: path } } };
-    const told = corpus((row) => {
+    const ambiguous = corpus((row) => {
       const text = JSON.stringify(row.raw_request).replaceAll(
         /\\"task_name\\":\\"[^"\\]*\\"/g,
         '\\"task_name\\":\\"worker\\"',
@@ -97,10 +97,12 @@ if (read) {
       const meta = row.meta.thread_id ? { harness_metadata: { source } } : { harness_metadata: {} };
       return { ...row, raw_request: JSON.parse(text), session_envelope: { ...row.session_envelope, ...meta } };
     });
-    const rows = projection((told?.turns ?? []).filter(({ thread_id }) => thread_id !== GRANDCHILD));
+    const rows = projection((ambiguous?.turns ?? []).filter(({ thread_id }) => thread_id !== GRANDCHILD));
     assert.ok(spanOf(rows, agentOf(rows, CHILD)?.parent_span_id)?.name === 'spawn_agent', 'one name, one thread');
     // With the child's calls on the main thread, two results there name a worker.
-    const named = (told?.turns ?? []).map((turn) => (turn.thread_id === CHILD ? { ...turn, thread_id: '' } : turn));
+    const named = (ambiguous?.turns ?? []).map((turn) =>
+      turn.thread_id === CHILD ? { ...turn, thread_id: '' } : turn,
+    );
     const both = projection(named);
     assert.is(spanOf(both, agentOf(both, GRANDCHILD)?.parent_span_id)?.name, 'main');
     assert.is(count(both.links, 'rejoin'), 0);

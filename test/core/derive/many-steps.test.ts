@@ -23,10 +23,10 @@ const results = (count: number): ContentBlock[] => range(count).map((n) => toolR
 
 /** An answer with so many calls, and the call that brings all their results. */
 const asksFor = (count: number): Call[] => {
-  const asked = user('List everything');
-  const history = [asked, { ...assistant(), content: uses(count) }, { ...user(), content: results(count) }];
+  const prompt = user('List everything');
+  const history = [prompt, { ...assistant(), content: uses(count) }, { ...user(), content: results(count) }];
   return [
-    { at: 0, says: [asked], answers: { content: uses(count) } },
+    { at: 0, says: [prompt], answers: { content: uses(count) } },
     { at: 2, says: history, answers: answer('All listed') },
   ];
 };
@@ -81,8 +81,8 @@ test('tools that the provider ran have the first result after them, however many
     { type: 'web_search_tool_result', tool_result_id: `s${n}`, content: [`found ${n}`] },
   ]);
   const early: ContentBlock = { type: 'web_search_tool_result', tool_result_id: 's7', content: ['of before'] };
-  const said: Answer = { content: [early, ...content] };
-  const tools = folded([{ at: 0, says: [user('Search')], answers: said }]).spans.filter(({ kind }) => kind === 'tool');
+  const reply: Answer = { content: [early, ...content] };
+  const tools = folded([{ at: 0, says: [user('Search')], answers: reply }]).spans.filter(({ kind }) => kind === 'tool');
   assert.is(tools.length, 2_000);
   for (const [n, { output, status }] of tools.entries())
     assert.equal([output[0]?.content, status], [[`found ${n}`], 'ok']);

@@ -56,10 +56,10 @@ test('a provider’s message of a failure is found like an answer', () => {
 });
 
 test('calls beside the conversation, and calls that count in another session, have none', () => {
-  const said = { ...call, input: blocks('why?'), output: blocks('because') };
-  assert.is(plainText({ ...said, call_kind: 'offshoot:title-gen' }), null);
-  assert.is(plainText({ ...said, call_kind: '' }), null, 'a tool');
-  assert.is(plainText({ ...said, inherited_from: '0b5e3d1c-9a57-4c0e-8f42-3f1d2e4a5b6c' }), null);
+  const exchange = { ...call, input: blocks('why?'), output: blocks('because') };
+  assert.is(plainText({ ...exchange, call_kind: 'offshoot:title-gen' }), null);
+  assert.is(plainText({ ...exchange, call_kind: '' }), null, 'a tool');
+  assert.is(plainText({ ...exchange, inherited_from: '0b5e3d1c-9a57-4c0e-8f42-3f1d2e4a5b6c' }), null);
 });
 
 test('a text is cut only where the whole is too long, and both parts keep a half', () => {

@@ -194,13 +194,13 @@ test('a call beside the conversation opens no trace, moves no conversation and i
 test('the latest title that was asked for is the title; a transcript tells one only where none was', () => {
   const title = (at: number, name: unknown) =>
     beside(at, 'offshoot:title-gen', { answers: answer(JSON.stringify({ title: name })) });
-  const told = { ...noEvidence, title: 'From a file' };
+  const evidence = { ...noEvidence, title: 'From a file' };
   assert.is(
-    projected([asks(), title(1, 'First'), title(2, 'Second'), { ...title(3, 'Third'), answers: null }], told).rollup
+    projected([asks(), title(1, 'First'), title(2, 'Second'), { ...title(3, 'Third'), answers: null }], evidence).rollup
       .title,
     'Second',
   );
-  assert.is(projected([asks()], told).rollup.title, 'From a file');
+  assert.is(projected([asks()], evidence).rollup.title, 'From a file');
   assert.is(projected([asks()]).rollup.title, null);
   const long = projected([asks(), title(1, '日'.repeat(200))]).rollup.title ?? '';
   assert.is(Buffer.byteLength(long), 255);

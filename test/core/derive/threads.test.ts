@@ -38,9 +38,9 @@ const agentsOf = ({ spans }: ProjectionChanges): SpanRow[] =>
 const links = (rows: ProjectionChanges, kind: string) => rows.links.filter((link) => link.kind === kind);
 const root = ({ spans }: ProjectionChanges) => spans.find(({ parent_span_id }) => parent_span_id === null);
 
-const anchor = (thread_id: string, told: Partial<Anchor>): TranscriptEvidence => ({
+const anchor = (thread_id: string, fields: Partial<Anchor>): TranscriptEvidence => ({
   ...noEvidence,
-  anchors: new Map([[thread_id, { thread_id, tool_use_id: '', path: '', label: '', description: '', ...told }]]),
+  anchors: new Map([[thread_id, { thread_id, tool_use_id: '', path: '', label: '', description: '', ...fields }]]),
 });
 
 const agentTool = (id: string, prompt: string, more: object = {}): ContentBlock =>
@@ -303,12 +303,12 @@ test('what a late call takes away again: the place of an agent, its way back and
     { at: 60, says: history('Seven\nagentId: w'), answers: answer('Done') },
   ].map((call, i) => ({ ...call, call_id: `c${i}`, raw_turn_id: i + 1 }));
   const late = calls.findIndex(({ at }) => at === 40);
-  const told = anchor('w', { label: 'counter' });
+  const evidence = anchor('w', { label: 'counter' });
   const without = arriving(
     calls.filter((_, i) => i !== late),
     [0],
     100,
-    told,
+    evidence,
   );
   assert.ok(
     [...without.links.values()].some(({ kind }) => kind === 'rejoin'),
@@ -318,9 +318,9 @@ test('what a late call takes away again: the place of an agent, its way back and
     calls,
     calls.map((_, i) => (i === late ? 1 : 0)),
     calls.length - 1,
-    told,
+    evidence,
   );
-  assert.equal(dump(store), dump(arriving(calls, [0], calls.length, told)));
+  assert.equal(dump(store), dump(arriving(calls, [0], calls.length, evidence)));
   assert.not([...store.links.values()].some(({ kind }) => kind === 'rejoin'));
 });
 

@@ -54,7 +54,7 @@ databaseSuite('where a client runs', (test, database) => {
       one.started_at < other.started_at ? -1 : 1,
     );
   };
-  const told = async () =>
+  const surroundings = async () =>
     (await sessions()).map(({ agent_name, cwd, harness_version }) => [agent_name, cwd, harness_version]);
   const claudeSays = (system: string, content: string) =>
     takeIn(database(), [
@@ -83,7 +83,7 @@ databaseSuite('where a client runs', (test, database) => {
           }),
         ),
       );
-      assert.equal(await told(), expected);
+      assert.equal(await surroundings(), expected);
       const nodes = await database().sql('select distinct agent_name from svc.nodes order by 1');
       assert.equal(
         nodes.map(({ agent_name }) => agent_name),

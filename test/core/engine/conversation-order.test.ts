@@ -14,7 +14,7 @@ const answer = (n: number) =>
   });
 
 /** The `n`th call of the one conversation. */
-const asked = (n: number, client = 'one', harness_session_id?: string) =>
+const nthCall = (n: number, client = 'one', harness_session_id?: string) =>
   capturedCall({
     n,
     client,
@@ -32,7 +32,7 @@ databaseSuite('the order of a conversation', (test, database) => {
   test.before.each(() => database().reset());
 
   test('two clients that talk in it take turns, in one batch as in several', async () => {
-    const calls = [asked(1, 'one'), asked(2, 'two'), asked(3, 'one')];
+    const calls = [nthCall(1, 'one'), nthCall(2, 'two'), nthCall(3, 'one')];
     for (const call of calls) await takeIn(database(), [call]);
     const apart = await dagDump(database());
     assert.equal(
@@ -45,7 +45,7 @@ databaseSuite('the order of a conversation', (test, database) => {
   });
 
   test('nothing hangs on an answer that was asked for later', async () => {
-    for (const batches of [[[asked(2)], [asked(1)]], [[asked(2), asked(1)]]]) {
+    for (const batches of [[[nthCall(2)], [nthCall(1)]], [[nthCall(2), nthCall(1)]]]) {
       await database().reset();
       for (const batch of batches) await takeIn(database(), batch);
       assert.equal(await depths(database()), [
@@ -56,7 +56,7 @@ databaseSuite('the order of a conversation', (test, database) => {
   });
 
   test('in another session that the caller names it begins anew', async () => {
-    await takeIn(database(), [asked(1, 'one', 'left'), asked(2, 'one', 'right'), asked(3, 'one', 'left')]);
+    await takeIn(database(), [nthCall(1, 'one', 'left'), nthCall(2, 'one', 'right'), nthCall(3, 'one', 'left')]);
     assert.equal(
       (await depths(database())).map(({ depth }) => depth),
       [1, 1, 3],

@@ -132,8 +132,8 @@ databaseSuite('counted once', (test, database) => {
   });
 
   test('what a fork says that it brought along counts here until the file of its origin comes', async () => {
-    const brought = claudeChat(2).map((record) => ({ ...record, forkedFrom: { sessionId: 'origin' } }));
-    const fork: UploadedMessage = { session: { harness_id: 'claude', harness_session_id: 'fork' }, records: brought };
+    const inherited = claudeChat(2).map((record) => ({ ...record, forkedFrom: { sessionId: 'origin' } }));
+    const fork: UploadedMessage = { session: { harness_id: 'claude', harness_session_id: 'fork' }, records: inherited };
     await uploaded(fork);
     assert.equal(await counted(), { fork: [2, 2, 2 * CALL, 0, ''] });
     await uploaded(file('origin', claudeChat(4)));

@@ -371,10 +371,10 @@ databaseSuite('golden sessions', (test, database) => {
       const ingest = await testIngest(database());
       for (const body of bodies) assert.is((await ingest.append(body, null)).kind, 'accepted');
     };
-    const told = { ...nothingBilled, sessions: 1, calls: 2, input: 20, output: 10, usd: '0.00021' }; // 2 × (10 × 3 + 5 × 15)
+    const transcribed = { ...nothingBilled, sessions: 1, calls: 2, input: 20, output: 10, usd: '0.00021' }; // 2 × (10 × 3 + 5 × 15)
     const wired = { ...nothingBilled, sessions: 1, calls: 2, input: 14, output: 6, usd: '0.000132' }; // 2 × (7 × 3 + 3 × 15)
     for (const [steps, bill] of [
-      [[uploaded, uploaded, uploaded], told],
+      [[uploaded, uploaded, uploaded], transcribed],
       [[ingested, ingested], wired],
       [[uploaded, uploaded, uploaded, ingested, ingested, uploaded, ingested], wired],
       [[ingested, uploaded, uploaded, ingested], wired],

@@ -20,7 +20,7 @@ const answer = (n: number) =>
   });
 
 /** The `n`th call of a conversation that the provider keeps; the first names nothing. `after`: the answer that it goes on from. */
-const asked = (n: number, after: number | null, client = 'one', headers: [string, string][] = []) =>
+const nthCall = (n: number, after: number | null, client = 'one', headers: [string, string][] = []) =>
   capturedCall({
     n,
     client,
@@ -34,10 +34,10 @@ const asked = (n: number, after: number | null, client = 'one', headers: [string
     response: answer(n),
   });
 
-const chainOf = (length: number) => Array.from({ length }, (_, i) => asked(i + 1, i === 0 ? null : i));
+const chainOf = (length: number) => Array.from({ length }, (_, i) => nthCall(i + 1, i === 0 ? null : i));
 
 /** Messages by hash, and spans by call; sessions by how many there are, since the first turn to come gives them their id. */
-async function told(database: TestDatabase) {
+async function storedRows(database: TestDatabase) {
   const nodes = await database.sql(`
     select encode(node_hash, 'hex') as hash, encode(parent_hash, 'hex') as parent, depth, call_id, is_root, is_head
       from svc.nodes order by 1`);
@@ -64,7 +64,7 @@ databaseSuite('late answers', (test, database) => {
   test('a chain in its order is one session and one chain of messages', async () => {
     await takeIn(database(), chainOf(4));
     await deriveAll(database());
-    const { nodes, traces, sessions } = await told(database());
+    const { nodes, traces, sessions } = await storedRows(database());
     assert.equal(sessions, { n: 1 });
     assert.is(traces.length, 4);
     assert.equal(
@@ -78,7 +78,7 @@ databaseSuite('late answers', (test, database) => {
   test('a call that came before the answer it goes on from makes the same', async () => {
     await takeIn(database(), chainOf(2));
     await deriveAll(database());
-    const inOrder = await told(database());
+    const inOrder = await storedRows(database());
     for (const batches of [
       [chainOf(2).reverse()],
       chainOf(2)
@@ -90,24 +90,24 @@ databaseSuite('late answers', (test, database) => {
         await takeIn(database(), batch);
         await deriveAll(database());
       }
-      assert.equal(await told(database()), inOrder);
+      assert.equal(await storedRows(database()), inOrder);
     }
   });
 
   test('a chain that comes backwards is one session, as in its order', async () => {
     await takeIn(database(), chainOf(5));
     await deriveAll(database());
-    const inOrder = await told(database());
+    const inOrder = await storedRows(database());
     await database().reset();
     for (const call of chainOf(5).reverse()) await takeIn(database(), [call]);
     await deriveAll(database());
-    assert.equal(await told(database()), inOrder);
+    assert.equal(await storedRows(database()), inOrder);
   });
 
   test('whatever the order, it is one session as in its order, and deriving again changes nothing', async () => {
     await takeIn(database(), chainOf(5));
     await deriveAll(database());
-    const inOrder = await told(database());
+    const inOrder = await storedRows(database());
     await fc.assert(
       fc.asyncProperty(
         fc.shuffledSubarray(chainOf(5), { minLength: 5 }),
@@ -117,10 +117,10 @@ databaseSuite('late answers', (test, database) => {
           for (let from = 0; from < calls.length; from += size)
             await takeIn(database(), calls.slice(from, from + size));
           await deriveAll(database());
-          assert.equal(await told(database()), inOrder);
+          assert.equal(await storedRows(database()), inOrder);
           await database().execute('markFromScratch', { session_id: null });
           await deriveAll(database());
-          assert.equal(await told(database()), inOrder);
+          assert.equal(await storedRows(database()), inOrder);
         },
       ),
       { numRuns: 12, seed: 20_261_121 },
@@ -131,7 +131,7 @@ databaseSuite('late answers', (test, database) => {
     const [first, second, third, fourth] = chainOf(4);
     for (const call of [third, fourth, first]) if (call) await takeIn(database(), [call]);
     await deriveAll(database());
-    assert.is((await told(database())).sessions?.n, 2);
+    assert.is((await storedRows(database())).sessions?.n, 2);
     const [opened] = await database().sql("select session_id from svc.sessions where harness_session_id like '%3'");
     await database().execute('editSession', {
       session_id: String(opened?.session_id),
@@ -158,11 +158,11 @@ databaseSuite('late answers', (test, database) => {
   });
 
   test('an older call that waits for an answer of the same number is not of this conversation', async () => {
-    for (const later of [[asked(6, null), asked(7, 6)], [asked(7, null)]]) {
+    for (const later of [[nthCall(6, null), nthCall(7, 6)], [nthCall(7, null)]]) {
       await database().reset();
-      await takeIn(database(), [asked(1, 7), ...later]);
+      await takeIn(database(), [nthCall(1, 7), ...later]);
       await deriveAll(database());
-      assert.is((await told(database())).sessions?.n, 2, `${later.length} that came later`);
+      assert.is((await storedRows(database())).sessions?.n, 2, `${later.length} that came later`);
       assert.equal(await database().sql('select count(*)::int as n from svc.raw_turn_corrections'), [{ n: 0 }]);
     }
   });
@@ -187,25 +187,25 @@ databaseSuite('late answers', (test, database) => {
       ['x-svc-harness-session-id', 'named'],
       ['x-svc-harness-id', 'mine'],
     ];
-    const calls = [asked(1, null, 'one', named), asked(2, 1), asked(3, 2)];
+    const calls = [nthCall(1, null, 'one', named), nthCall(2, 1), nthCall(3, 2)];
     await takeIn(database(), calls);
     await deriveAll(database());
-    const inOrder = await told(database());
+    const inOrder = await storedRows(database());
     assert.equal(inOrder.sessions, { n: 1 });
     for (const call of [...calls].reverse()) {
       if (call === calls[2]) await database().reset();
       await takeIn(database(), [call]);
       await deriveAll(database());
     }
-    assert.equal(await told(database()), inOrder);
+    assert.equal(await storedRows(database()), inOrder);
     assert.equal(await database().sql('select harness_session_id from svc.sessions where not is_empty'), [
       { harness_session_id: 'named' },
     ]);
   });
 
   test('another client whose answers are numbered alike keeps its own session', async () => {
-    await takeIn(database(), [asked(2, 1, 'one')]);
-    await takeIn(database(), [asked(1, null, 'two')]);
+    await takeIn(database(), [nthCall(2, 1, 'one')]);
+    await takeIn(database(), [nthCall(1, null, 'two')]);
     const [sessions] = await database().sql('select count(*)::int as n from svc.sessions');
     assert.equal(sessions, { n: 2 });
   });
@@ -215,10 +215,10 @@ databaseSuite('late answers', (test, database) => {
       ['x-svc-harness-session-id', 'named'],
       ['x-svc-harness-id', 'mine'],
     ];
-    const calls = [1, 2, 3].map((n) => asked(n, n === 1 ? null : n - 1, 'one', named));
+    const calls = [1, 2, 3].map((n) => nthCall(n, n === 1 ? null : n - 1, 'one', named));
     await takeIn(database(), calls);
     await deriveAll(database());
-    const inOrder = await told(database());
+    const inOrder = await storedRows(database());
     assert.is(inOrder.nodes.filter(({ is_root }) => is_root).length, 1);
     assert.equal(await database().sql('select harness_session_id from svc.sessions'), [
       { harness_session_id: 'named' },
@@ -227,7 +227,7 @@ databaseSuite('late answers', (test, database) => {
       await database().reset();
       for (const call of order) if (call) await takeIn(database(), [call]);
       await deriveAll(database());
-      assert.equal(await told(database()), inOrder);
+      assert.equal(await storedRows(database()), inOrder);
     }
   });
 });

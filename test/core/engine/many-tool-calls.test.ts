@@ -11,7 +11,8 @@ import { deriveAll } from '../../support/derive-all.ts';
 import { testApi } from '../../support/read-api.ts';
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
-const events = (told: readonly object[]): string => told.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+const events = (payloads: readonly object[]): string =>
+  payloads.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
 const command = (n: number): string => JSON.stringify({ command: `ls ${n}` });
 
 type Stream = { format: FormatId; type: string; count: number; request: object; answer(count: number): string };
@@ -91,9 +92,9 @@ const streams: Stream[] = [
   },
 ];
 
-type Told = { n: number; session: string; format: FormatId; type?: string; request: object; response: string };
+type CallInput = { n: number; session: string; format: FormatId; type?: string; request: object; response: string };
 
-function call({ n, session, format, type = 'application/json', request, response }: Told): JournalCall {
+function call({ n, session, format, type = 'application/json', request, response }: CallInput): JournalCall {
   const made = capturedCall({ n, format, request, response, headers: [['x-svc-harness-session-id', session]] });
   return { ...made, answered: made.answered && { ...made.answered, headers: [['content-type', type]] } };
 }
@@ -227,8 +228,8 @@ databaseSuite('many tool calls', (test, database) => {
       messages: range(200_000).map((n) => ({ role: n % 2 ? 'assistant' : 'user', content: 'x' })),
     };
     const response = JSON.stringify({ id: 'msg_1', model: 'm', role: 'assistant', content: [] });
-    const told = call({ n: 1, session: 'messages', format: 'anthropic.messages', request, response });
-    const [turn] = await takeIn(database(), [told]);
+    const captured = call({ n: 1, session: 'messages', format: 'anthropic.messages', request, response });
+    const [turn] = await takeIn(database(), [captured]);
     await deriveAll(database());
     const [stored] = await database().sql(
       `select (select count(*)::int from svc.nodes) as nodes, (select count(*)::int from svc.slices) < 10 as few, c.unreadable
@@ -240,6 +241,6 @@ databaseSuite('many tool calls', (test, database) => {
       unreadable: 'Cannot read the request: it has more than 20000 messages',
     });
     const kept = await database().execute('rawTurnBytes', { raw_turn_id: turn?.raw_turn_id ?? 0 });
-    assert.ok(kept && Buffer.from(told.request).equals(kept.request));
+    assert.ok(kept && Buffer.from(captured.request).equals(kept.request));
   });
 });

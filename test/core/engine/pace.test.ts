@@ -96,9 +96,9 @@ function flood() {
 
 /** Keeps the loop at work without keeping its timers from running. */
 async function workUntil(done: () => boolean): Promise<void> {
-  const patience = performance.now() + 30_000;
+  const deadline = performance.now() + 30_000;
   while (!done()) {
-    assert.ok(performance.now() < patience, 'it was never heard');
+    assert.ok(performance.now() < deadline, 'it was never heard');
     for (const until = performance.now() + 20; performance.now() < until; ) Math.sqrt(until);
     await new Promise((next) => setImmediate(next));
   }

@@ -43,14 +43,14 @@ const rowsOf = (calls: readonly TranscriptTurn[]) =>
   calls.map(({ turn, nodes, claim }) => ({ turn, nodes: nodes(), claim }));
 
 test('each call hangs on the one before; its messages, its answer and what was used stand in nodes, once', () => {
-  const told = turns(source(claudeChat(2)));
-  const [one, two] = told.map(({ turn }) => turn);
+  const calls = turns(source(claudeChat(2)));
+  const [one, two] = calls.map(({ turn }) => turn);
   assert.equal(
     two?.fresh.map(({ parent_hash }) => parent_hash),
     [one?.leaf_hash],
   );
   assert.is(two?.tip_hash, two?.fresh[0]?.node_hash);
-  const nodes = told.flatMap((call) => call.nodes());
+  const nodes = calls.flatMap((call) => call.nodes());
   assert.equal(
     nodes.map(({ depth, role, input_tokens }) => [depth, role, input_tokens]),
     [

@@ -22,7 +22,7 @@ const rows = async (database: TestDatabase): Promise<unknown[][]> =>
 
 const agent = async (database: TestDatabase) => {
   const [found] = await database.sql(`
-    select a.name, p.name as parent, p.input #> '{0,tool_input}' as asked, p.verdict is null as unjudged,
+    select a.name, p.name as parent, p.input #> '{0,tool_input}' as tool_input, p.verdict is null as unjudged,
            (select count(*)::int
               from svc.span_links l
              where l.session_id = a.session_id and l.kind = 'rejoin' and l.from_span_id = a.span_id) as rejoins
@@ -36,9 +36,9 @@ const tools = [
   toolUse('a', 'spawn_agent', { message: 'Count', task_name: 'count' }),
   toolUse('b', 'spawn_agent', { message: 'Count', task_name: 'count' }),
 ];
-const bringing = (at: number, told: object): Call => ({
+const bringing = (at: number, result: object): Call => ({
   at,
-  says: [user('Share the work'), assistant(...tools), user(toolResult('b', JSON.stringify(told)))],
+  says: [user('Share the work'), assistant(...tools), user(toolResult('b', JSON.stringify(result)))],
   answers: answer(`Thanks ${at}`),
 });
 const calls: Call[] = [
@@ -59,7 +59,7 @@ databaseSuite('threads in the database', (test, database) => {
     assert.equal(await agent(database()), {
       name: 'count',
       parent: 'spawn_agent',
-      asked: { message: 'Count', task_name: 'count' },
+      tool_input: { message: 'Count', task_name: 'count' },
       unjudged: true,
       rejoins: 1,
     });

@@ -27,9 +27,9 @@ databaseSuite('deriving twice', (test, database) => {
     await storeEverything(database());
     await deriveAll(database());
     const first = await versions(database());
-    const [told] = await database().sql(`
+    const [counts] = await database().sql(`
       select count(*)::int as sessions, (select count(distinct source)::int from svc.traces) as sources from svc.sessions`);
-    if (recorded) assert.equal(told, { sessions: 27, sources: 2 });
+    if (recorded) assert.equal(counts, { sessions: 27, sources: 2 });
 
     for (const time of ['the second time', 'the third']) {
       const report = await deriveRun(database());
@@ -57,8 +57,9 @@ databaseSuite('deriving twice', (test, database) => {
     );
     await deriveRun(database());
     const after = await versions(database());
-    const said = (rows: ReadonlySet<string>) => [...rows].map((row) => row.replace(/^nodes \d+ /, 'nodes ')).sort();
-    assert.equal(said(after), said(before));
+    const unversioned = (rows: ReadonlySet<string>) =>
+      [...rows].map((row) => row.replace(/^nodes \d+ /, 'nodes ')).sort();
+    assert.equal(unversioned(after), unversioned(before));
     assert.is(changes(before, after).length, 2, 'one row, as it was and as it is');
     await assertDays(database());
   });
@@ -106,9 +107,9 @@ async function storeEverything(database: TestDatabase): Promise<void> {
   const ingest = await testIngest(database);
   for (const body of bodies) assert.is((await ingest.append(body, null)).kind, 'accepted');
   const real = [...harnessFiles('claude'), ...harnessFiles('codex')];
-  const alone = real.map(({ session, ...said }): UploadedMessage => {
+  const alone = real.map(({ session, ...file }): UploadedMessage => {
     const { harness_id } = session as { harness_id: string };
-    return { ...said, session: { harness_id, harness_session_id: `only a file of ${harness_id}` } };
+    return { ...file, session: { harness_id, harness_session_id: `only a file of ${harness_id}` } };
   });
   await upload(testTranscripts(database), ...files, ...real, ...alone);
 }

@@ -494,16 +494,16 @@ databaseSuite('derive worker', (test, database) => {
     const failing = overhearing(database(), (name) => {
       if (name === 'turnsToDerive') throw new RangeError('no');
     });
-    const told: { queue: number; parked: number; lagSeconds: number }[] = [];
+    const reports: { queue: number; parked: number; lagSeconds: number }[] = [];
     const stopping = new AbortController();
     const worker = runDeriveWorker({
       ...{ database: failing, reader: builtIn, log, signal: stopping.signal, pollMs: 20 },
-      metrics: { derived: () => {}, derivePending: (pending) => told.push(pending) },
+      metrics: { derived: () => {}, derivePending: (pending) => reports.push(pending) },
     });
-    await eventually(() => told.length > 3);
+    await eventually(() => reports.length > 3);
     stopping.abort();
     await worker.stopped;
-    const last = told.at(-1);
+    const last = reports.at(-1);
     assert.equal([last?.queue, last?.parked], [1, 1]);
     assert.ok((last?.lagSeconds ?? 0) >= 3_600);
   });

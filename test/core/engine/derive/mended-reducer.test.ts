@@ -227,6 +227,6 @@ databaseSuite('a mended reducer', (test, database) => {
 const statuses = async (database: TestDatabase) =>
   (
     await database.sql(
-      `select status || ' ' || error_type as told from svc.spans where kind = 'llm' order by started_at, span_id`,
+      `select status || ' ' || error_type as outcome from svc.spans where kind = 'llm' order by started_at, span_id`,
     )
-  ).map(({ told }) => told);
+  ).map(({ outcome }) => outcome);

@@ -96,7 +96,11 @@ const FOREIGN: Refused[] = [
 ];
 
 databaseSuite('why calls were refused', (test, database) => {
-  const told = async (format: FormatId, [status, body]: readonly [number, unknown, ...unknown[]], coding?: 'gzip') => {
+  const errorOf = async (
+    format: FormatId,
+    [status, body]: readonly [number, unknown, ...unknown[]],
+    coding?: 'gzip',
+  ) => {
     await database().reset();
     const bytes = body instanceof Buffer ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
     const call = capturedCall({
@@ -115,8 +119,8 @@ databaseSuite('why calls were refused', (test, database) => {
 
   test("each provider's own sentence", async () => {
     for (const [format, ...refused] of OWN) {
-      assert.equal(await told(format, refused), refused[2], format);
-      assert.equal(await told(format, refused, 'gzip'), refused[2], `${format} under gzip`);
+      assert.equal(await errorOf(format, refused), refused[2], format);
+      assert.equal(await errorOf(format, refused, 'gzip'), refused[2], `${format} under gzip`);
     }
     assert.equal([...new Set(OWN.map(([format]) => format))].sort(), [...formats].sort());
   });
@@ -124,11 +128,11 @@ databaseSuite('why calls were refused', (test, database) => {
   test('the sentence of a gateway, in every format', async () => {
     for (const [n, refused] of FOREIGN.entries()) {
       const format = formats[n % formats.length] ?? 'openai.chat';
-      assert.equal(await told(format, refused), refused[2], `${format} ${JSON.stringify(refused[1])}`);
+      assert.equal(await errorOf(format, refused), refused[2], `${format} ${JSON.stringify(refused[1])}`);
     }
     for (const format of formats) {
       const [page] = FOREIGN;
-      if (page) assert.equal(await told(format, page, 'gzip'), page[2], format);
+      if (page) assert.equal(await errorOf(format, page, 'gzip'), page[2], format);
     }
   });
 

@@ -70,7 +70,7 @@ test('a turn with nothing told but request and answer', () => {
 });
 
 test('what is no turn is malformed, and the sentence names the member', () => {
-  const session = (told: unknown) => ({ ...turn, session: told });
+  const session = (envelope: unknown) => ({ ...turn, session: envelope });
   for (const [body, why] of [
     ['', 'it is no JSON'],
     ['secret', 'it is no JSON'],
@@ -126,9 +126,9 @@ test('null says what absence says', () => {
     { ...turn, ...nulls },
     { ...turn, session, meta: { request_id: null, path: null } },
   ]) {
-    const { exchange, identityOf: told } = taken(body);
+    const { exchange, identityOf: identityWith } = taken(body);
     assert.equal({ ...exchange, meta: {} }, bare.exchange);
-    assert.equal(told(null), bare.identityOf(null));
+    assert.equal(identityWith(null), bare.identityOf(null));
   }
 });
 
@@ -252,8 +252,8 @@ test('method, address and times are the sender’s', () => {
 });
 
 test('what the sender told besides is kept, but no key', () => {
-  const told = '{"a":[{"b":"\\u0000"}],"path":"/v1?key=secret","__proto__":{"x":1},"stream":"true","n":1}';
-  const { meta } = exchangeOf(`{"provider":"openai","request":{},"meta":${told},"raw_response_withheld":true}`);
+  const sentMeta = '{"a":[{"b":"\\u0000"}],"path":"/v1?key=secret","__proto__":{"x":1},"stream":"true","n":1}';
+  const { meta } = exchangeOf(`{"provider":"openai","request":{},"meta":${sentMeta},"raw_response_withheld":true}`);
   assert.is(
     JSON.stringify(meta),
     '{"a":[{"b":"\\u0000"}],"path":"/v1?key=[redacted]","__proto__":{"x":1},"stream":"true","n":1,"raw_response_withheld":true}',
@@ -315,7 +315,7 @@ test('no label has a control character, and no id is longer than an index takes'
     assert.equal([cwd, session_name, harness_version], ['', '', '']);
   }
   const long = 'x'.repeat(10_000);
-  const told = identityOf({
+  const identity = identityOf({
     ...turn,
     agent_name: long,
     meta: { thread_id: long },
@@ -327,14 +327,14 @@ test('no label has a control character, and no id is longer than an index takes'
       auth_subject: long,
     },
   });
-  assert.is(told.cwd.length, 4096);
-  assert.is(told.agent_name.length, 4096);
+  assert.is(identity.cwd.length, 4096);
+  assert.is(identity.agent_name.length, 4096);
   for (const id of [
-    told.harness_id,
-    told.harness_session_id,
-    told.thread_id,
-    told.parent_harness_session_id,
-    told.auth_subject,
+    identity.harness_id,
+    identity.harness_session_id,
+    identity.thread_id,
+    identity.parent_harness_session_id,
+    identity.auth_subject,
   ])
     assert.match(id ?? '', /^sha256:/);
 });
@@ -393,7 +393,7 @@ test('metadata may be as deep as is said, and no deeper', () => {
 
 test('NUL and lone surrogates harm nothing, wherever they stand', () => {
   for (const odd of ['\u0000', '\ud800', 'a\udfff\u0000']) {
-    const { exchange, identityOf: told } = taken({
+    const { exchange, identityOf: identityWith } = taken({
       provider: odd,
       agent_name: odd,
       request: { [odd]: odd },
@@ -418,7 +418,7 @@ test('NUL and lone surrogates harm nothing, wherever they stand', () => {
       },
     });
     const { meta, request, response, ...rest } = exchange;
-    const { harness_metadata: _, ...identity } = told(null);
+    const { harness_metadata: _, ...identity } = identityWith(null);
     for (const text of [...Object.values(rest), ...Object.values(identity)]) {
       if (typeof text !== 'string') continue;
       assert.ok(text.isWellFormed() && !text.includes('\u0000'), text);
@@ -479,7 +479,7 @@ if (folder) {
     for (const { provider, request_id, harness_session_id, raw_request, response, meta, session_envelope } of rows) {
       const {
         exchange,
-        identityOf: told,
+        identityOf: identityWith,
         unusable,
       } = taken({
         provider,
@@ -499,7 +499,7 @@ if (folder) {
       assert.equal(JSON.parse(textOf(exchange.request)), raw_request);
       assert.equal(exchange.meta, meta);
 
-      const identity = told(skeletonOf(exchange.request, sliceBody(exchange.request)));
+      const identity = identityWith(skeletonOf(exchange.request, sliceBody(exchange.request)));
       assert.equal(
         [identity.harness_id, identity.harness_session_id, identity.thread_id, identity.harness_version],
         ['codex', harness_session_id, meta.thread_id ?? '', '0.145.0-alpha.30'],

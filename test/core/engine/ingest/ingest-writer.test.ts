@@ -11,16 +11,16 @@ import { capturedCall, chat, chatAnswer, requestId, takeIn } from '../../../supp
 import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
 import { bodyOf, ingestBody, testIngest } from '../../../support/ingested-turns.ts';
 
-type Asked = (name: string, args: unknown) => Promise<unknown>;
+type Execute = (name: string, args: unknown) => Promise<unknown>;
 
 /** The database, with somebody between it and whoever asks. */
 const between = (
   database: Database,
-  ask: (name: string, args: unknown, next: Asked) => Promise<unknown>,
+  ask: (name: string, args: unknown, next: Execute) => Promise<unknown>,
 ): Database => ({
   ...database,
   execute: ((name: string, args: unknown) =>
-    ask(name, args, database.execute as unknown as Asked)) as Database['execute'],
+    ask(name, args, database.execute as unknown as Execute)) as Database['execute'],
 });
 
 const turn = (n: number, ...words: string[]) =>

@@ -4,8 +4,8 @@ import * as assert from 'uvu/assert';
 import { timesOf } from '../../../../core/engine/ingest/times.ts';
 
 const NOW = '2026-11-21T12:00:00.000000Z';
-const times = (told: Parameters<typeof timesOf>[0]) => {
-  const { requested_at, last_byte_at } = timesOf(told, () => NOW);
+const times = (meta: Parameters<typeof timesOf>[0]) => {
+  const { requested_at, last_byte_at } = timesOf(meta, () => NOW);
   return [requested_at, last_byte_at];
 };
 const at = (ts_request: unknown) => times({ ts_request })[0];
@@ -16,7 +16,7 @@ const test = suite('ingest times');
 
 test('the most telling of what is told counts', () => {
   const [SENT, CAPTURED] = ['2026-11-21T09:30:00.000000Z', '2026-11-21T09:30:05.500000Z'];
-  for (const [told, requested_at, last_byte_at] of [
+  for (const [meta, requested_at, last_byte_at] of [
     [{}, NOW, NOW],
     [{ elapsed_seconds: 4 }, NOW, NOW],
     [{ ts_request: sent }, SENT, SENT],
@@ -27,7 +27,7 @@ test('the most telling of what is told counts', () => {
     [{ ts_request: sent, captured_at: captured, elapsed_seconds: 5 }, '2026-11-21T09:30:00.500000Z', CAPTURED],
     [{ ts_request: sent, captured_at: 'yesterday', elapsed_seconds: 5 }, SENT, '2026-11-21T09:30:05.000000Z'],
   ] as const) {
-    assert.equal(times(told), [requested_at, last_byte_at], JSON.stringify(told));
+    assert.equal(times(meta), [requested_at, last_byte_at], JSON.stringify(meta));
   }
 });
 
@@ -47,7 +47,7 @@ test('a duration is above zero and at most seven days', () => {
 });
 
 test('an instant becomes UTC with six digits', () => {
-  for (const [told, utc] of [
+  for (const [instant, utc] of [
     ['2026-11-21T09:30:00.1Z', '2026-11-21T09:30:00.100000Z'],
     ['2026-11-21T09:30:00.123456Z', '2026-11-21T09:30:00.123456Z'],
     ['2026-11-21T09:30:00.123456789Z', '2026-11-21T09:30:00.123456Z'],
@@ -62,12 +62,12 @@ test('an instant becomes UTC with six digits', () => {
     ['1969-12-31T23:30:00-01:00', '1970-01-01T00:30:00.000000Z'],
     ['9999-12-31T23:59:59.999999Z', '9999-12-31T23:59:59.999999Z'],
   ]) {
-    assert.is(at(told), utc, told);
+    assert.is(at(instant), utc, instant);
   }
 });
 
 test('what is no instant of these years is not believed', () => {
-  for (const told of [
+  for (const input of [
     '',
     '2026-11-21',
     '2026-11-21T09:30Z',
@@ -94,7 +94,7 @@ test('what is no instant of these years is not believed', () => {
     null,
     {},
   ]) {
-    assert.is(at(told), NOW, String(told));
+    assert.is(at(input), NOW, String(input));
   }
 });
 

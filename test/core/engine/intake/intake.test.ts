@@ -183,11 +183,11 @@ databaseSuite('intake', (test, database) => {
   test('what a dead process left comes in as partial or is counted, and its files go', async () => {
     const folder = newFolder();
     const dead = await journalIn(folder);
-    const [whole, torn, asked, begun, big] = calls(5);
-    assert.ok(whole && torn && asked && begun && big);
+    const [whole, torn, unanswered, begun, big] = calls(5);
+    assert.ok(whole && torn && unanswered && begun && big);
     write(dead, whole);
     write(dead, { ...torn, closed: null });
-    write(dead, { ...asked, answered: null, closed: null });
+    write(dead, { ...unanswered, answered: null, closed: null });
     write(dead, { ...begun, request: begun.request.subarray(0, 9), answered: null, closed: null });
     write(dead, { ...big, closed: big.closed && { ...big.closed, over_limit: true } });
     await dead.close();
@@ -232,19 +232,19 @@ databaseSuite('intake', (test, database) => {
     for (const call of calls(20)) write(journal, call);
     for (let i = 0; i < 3; i++) journal.recordOutcome({ at: AT, provider: 'openai', outcome: 'disabled' });
     await journal.flush();
-    let asked = 0;
+    let attempts = 0;
     const flaky = withAsk(database(), 'appendTurns', async (_args, real) => {
-      asked++;
-      if (asked <= 2) throw new DatabaseError('Cannot ask: gone', '', true);
-      if (asked === 3) await real(); // stored, but the answer is lost
-      if (asked === 3) throw new DatabaseError('Cannot ask: gone again', '08006', true);
+      attempts++;
+      if (attempts <= 2) throw new DatabaseError('Cannot ask: gone', '', true);
+      if (attempts === 3) await real(); // stored, but the answer is lost
+      if (attempts === 3) throw new DatabaseError('Cannot ask: gone again', '08006', true);
       return real();
     });
     const intake = await intakeOf(flaky, folder, journal);
     await intake.drained();
     await intake.stop();
     await journal.close();
-    assert.is(asked, 4);
+    assert.is(attempts, 4);
     assert.equal(await ledger(database()), { captured: 20, disabled: 3 });
   });
 

@@ -105,9 +105,22 @@ test('whatever stands in the bodies, an answer comes', () => {
     [['content-encoding', 'br, gzip']],
   );
   fc.assert(
-    fc.property(bytes, bytes, coding, coding, fc.boolean(), (asked, answered, headers, responseHeaders, crashed) => {
-      prepared({ request: asked, response: answered, headers, responseHeaders, ...(crashed && { closed: null }) });
-    }),
+    fc.property(
+      bytes,
+      bytes,
+      coding,
+      coding,
+      fc.boolean(),
+      (requestBytes, responseBytes, headers, responseHeaders, crashed) => {
+        prepared({
+          request: requestBytes,
+          response: responseBytes,
+          headers,
+          responseHeaders,
+          ...(crashed && { closed: null }),
+        });
+      },
+    ),
     { numRuns: 500 },
   );
 });

@@ -8,7 +8,7 @@ import { type CallLike, capturedCall, takeIn } from '../../../support/captured-c
 import { databaseSuite } from '../../../support/databases.ts';
 import { deriveAll } from '../../../support/derive-all.ts';
 
-type Said = {
+type ResponsesCall = {
   n: number;
   input: unknown;
   answer: string;
@@ -17,7 +17,7 @@ type Said = {
   rest?: Partial<CallLike>;
 };
 
-const responsesCall = ({ n, input, answer, after, input_tokens, rest = {} }: Said) =>
+const responsesCall = ({ n, input, answer, after, input_tokens, rest = {} }: ResponsesCall) =>
   capturedCall({
     n,
     format: 'openai.responses',
@@ -40,7 +40,7 @@ const responsesCall = ({ n, input, answer, after, input_tokens, rest = {} }: Sai
     ...rest,
   });
 
-const said = (text: string) => [{ role: 'user', content: [{ type: 'input_text', text }] }];
+const userInput = (text: string) => [{ role: 'user', content: [{ type: 'input_text', text }] }];
 
 databaseSuite('prompts that the provider holds', (test, database) => {
   const all = async (): Promise<CallPrompt[]> => {
@@ -55,8 +55,14 @@ databaseSuite('prompts that the provider holds', (test, database) => {
   test('a chain of answers: each prompt holds those before, and its growth is what was billed for what came', async () => {
     await database().reset();
     await takeIn(database(), [
-      responsesCall({ n: 1, input: said('one question'), answer: 'one answer', input_tokens: 40 }),
-      responsesCall({ n: 2, input: said('two questions'), answer: 'two answers', after: 'resp_1', input_tokens: 62 }),
+      responsesCall({ n: 1, input: userInput('one question'), answer: 'one answer', input_tokens: 40 }),
+      responsesCall({
+        n: 2,
+        input: userInput('two questions'),
+        answer: 'two answers',
+        after: 'resp_1',
+        input_tokens: 62,
+      }),
       responsesCall({ n: 3, input: 'three', answer: 'three answers', after: 'resp_2', input_tokens: 90 }),
     ]);
     await deriveAll(database());
@@ -92,8 +98,8 @@ databaseSuite('prompts that the provider holds', (test, database) => {
   test('of a conversation whose beginning is not recorded there is the tail', async () => {
     await database().reset();
     await takeIn(database(), [
-      responsesCall({ n: 1, input: said('go on'), answer: 'gone', after: 'resp_unknown', input_tokens: 4_000 }),
-      responsesCall({ n: 2, input: said('and on'), answer: 'gone', after: 'resp_1', input_tokens: 4_020 }),
+      responsesCall({ n: 1, input: userInput('go on'), answer: 'gone', after: 'resp_unknown', input_tokens: 4_000 }),
+      responsesCall({ n: 2, input: userInput('and on'), answer: 'gone', after: 'resp_1', input_tokens: 4_020 }),
     ]);
     await deriveAll(database());
     const prompts = await all();
@@ -110,7 +116,7 @@ databaseSuite('prompts that the provider holds', (test, database) => {
 
   test('calls without a body, or whose request cannot be read, are left out', async () => {
     await database().reset();
-    const input = said('one question');
+    const input = userInput('one question');
     await takeIn(database(), [
       responsesCall({ n: 1, input, answer: 'a', input_tokens: 40, rest: { keep: 'metadata' } }),
       responsesCall({ n: 2, input, answer: 'a', input_tokens: 40, rest: { request: Buffer.from('{"model":"gpt-5"') } }),

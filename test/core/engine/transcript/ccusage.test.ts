@@ -68,7 +68,7 @@ databaseSuite('ccusage', (test, database) => {
   });
 
   /** By the calls' own days, as the statistics have them. */
-  const asTold = async (): Promise<Day[]> => {
+  const asStored = async (): Promise<Day[]> => {
     const rows = await database().sql(`
       select to_char(day, 'YYYY-MM-DD') as day, model, sum(input_tokens)::bigint as input, sum(output_tokens)::bigint as output,
              sum(cost_usd)::double precision as cost
@@ -97,17 +97,17 @@ databaseSuite('ccusage', (test, database) => {
     test(`a folder with resumes, forks, split messages, sidechains, agents' files and copies (${order})`, async () => {
       await database().reset();
       const files = claudeFolder(seed, { sessions: 12 });
-      const said = uploadsOf(
+      const uploads = uploadsOf(
         order === 'shuffled' ? shuffled(files) : order === 'as they were made' ? files : files.toReversed(),
       );
-      for (const one of said) {
+      for (const one of uploads) {
         await upload(testTranscripts(database()), one);
         if (order === 'one by one, copies first') await deriveAll(database(), reader);
       }
       await deriveAll(database(), reader);
       const theirs = await asCcusage(files);
       assert.ok(theirs.length > 3);
-      assert.equal(sorted(await asTold()), sorted(theirs));
+      assert.equal(sorted(await asStored()), sorted(theirs));
       const whole = await sums('svc.stat_days');
       for (const table of ['svc.session_rollups', 'svc.traces', 'svc.spans', 'svc.nodes', 'svc.stat_cells'])
         assert.equal(await sums(table), whole, table);

@@ -24,8 +24,8 @@ databaseSuite('read transcripts', (test, database) => {
   });
 
   /** Uploads, and gives the session of the first. */
-  const sessionOf = async (...said: UploadedMessage[]): Promise<string> =>
-    (await upload(writer, ...said))[0]?.session_id ?? '';
+  const sessionOf = async (...uploads: UploadedMessage[]): Promise<string> =>
+    (await upload(writer, ...uploads))[0]?.session_id ?? '';
   const files = async (session_id: string) =>
     Promise.all(
       (await transcriptCandidates(database(), session_id)).flatMap(({ candidates }) => candidates[0]?.load() ?? []),
@@ -250,13 +250,13 @@ databaseSuite('read transcripts', (test, database) => {
 
   test('the files that Claude Code and Codex left are read as they were sent, whole or in parts', async () => {
     for (const harness of ['claude', 'codex'] as const) {
-      const said = harnessFiles(harness);
-      if (said.length === 0) continue;
-      const session_id = await sessionOf(...said.flatMap((file) => inParts(file, 4)));
+      const uploads = harnessFiles(harness);
+      if (uploads.length === 0) continue;
+      const session_id = await sessionOf(...uploads.flatMap((file) => inParts(file, 4)));
       const read = async () => (await files(session_id)).map(({ agent_id, records: all }) => [agent_id, all]);
-      const sent = said.map(({ agent_id = '', records: all }) => [agent_id, all]);
+      const sent = uploads.map(({ agent_id = '', records: all }) => [agent_id, all]);
       assert.equal(await read(), sent);
-      await upload(writer, ...said);
+      await upload(writer, ...uploads);
       assert.equal(await read(), sent);
     }
   });

@@ -82,8 +82,8 @@ databaseSuite('transcript projection', (test, database) => {
         STRUCTURES[harness],
       );
       assert.equal(await linksIn(database(), id), LINKS[harness]);
-      const told = await tokens();
-      assert.equal(told, [told[0], told[0], told[0]], 'nodes, spans and days agree');
+      const counts = await tokens();
+      assert.equal(counts, [counts[0], counts[0], counts[0]], 'nodes, spans and days agree');
       const { reconcile, transcript_projection } = await report(id);
       assert.equal(reconcile, {
         transcript_files: 2,
@@ -153,8 +153,8 @@ databaseSuite('transcript projection', (test, database) => {
       );
       const [rollup] = await database().sql('select title, kind_counts from svc.session_rollups');
       assert.equal(rollup, { title: 'Asked over the wire', kind_counts: { main: 2, 'offshoot:title-gen': 1 } });
-      const told = await tokens();
-      assert.equal(told, [told[0], told[0], told[0]]);
+      const counts = await tokens();
+      assert.equal(counts, [counts[0], counts[0], counts[0]]);
     }
   });
 
@@ -396,10 +396,10 @@ databaseSuite('transcript projection', (test, database) => {
     assert.is((await pass()).folded, 1000);
     const [found] = await database().sql('select count(*)::int as n from svc.traces');
     assert.is(found?.n, 700);
-    const told = await rows();
+    const before = await rows();
     await database().execute('markFromScratch', { session_id: id });
     await deriveAll(database());
-    assert.equal(await rows(), told);
+    assert.equal(await rows(), before);
     assert.equal(await tokens(), [700 * 15 + 10, 700 * 15 + 300 * 10, 700 * 15 + 10]);
   });
 

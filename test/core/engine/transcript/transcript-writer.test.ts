@@ -49,8 +49,8 @@ databaseSuite('transcript writer', (test, database) => {
   };
 
   test('a row is one raw turn with the bytes of the body, a link of its session’s chain, and no call, node or coverage', async () => {
-    const said = { agent_id: 'a1', agent_type: 'Explore', tool_use_id: 'toolu_1', description: 'Look\naround' };
-    const body = uploadBody({ ...said, records: records(3) });
+    const agent = { agent_id: 'a1', agent_type: 'Explore', tool_use_id: 'toolu_1', description: 'Look\naround' };
+    const body = uploadBody({ ...agent, records: records(3) });
     const { raw_turn_id, session_id, deduped } = keptOf(await writer.append(body, null));
     assert.is(deduped, false);
     const [row, ...others] = await rows();
@@ -65,7 +65,7 @@ databaseSuite('transcript writer', (test, database) => {
     );
     assert.equal(row?.meta, {
       transcript: {
-        ...{ main: false, kind: '', records: 3, ...said },
+        ...{ main: false, kind: '', records: 3, ...agent },
         ...{ first_at: '2026-07-27T09:00:00.000000Z', last_at: '2026-07-27T09:00:02.000000Z' },
       },
     });
@@ -79,11 +79,11 @@ databaseSuite('transcript writer', (test, database) => {
   });
 
   test('transcript row stored, records content unchanged for the same identity: no new row; derivation is still requeued', async () => {
-    const said = { agent_id: 'a1', description: 'first', records: records(2) };
-    const [first] = await upload(writer, said);
+    const message = { agent_id: 'a1', description: 'first', records: records(2) };
+    const [first] = await upload(writer, message);
     await database().sql(`update svc.derive_queue set parked_at = now(), try_after = now() + interval '1 day'`);
     const before = await session();
-    const [again] = await upload(writer, { ...said, description: 'told otherwise' });
+    const [again] = await upload(writer, { ...message, description: 'told otherwise' });
     assert.equal(
       [again?.deduped, again?.raw_turn_id, again?.session_id],
       [true, first?.raw_turn_id, first?.session_id],
@@ -142,8 +142,8 @@ databaseSuite('transcript writer', (test, database) => {
   });
 
   test('rule 4: rows with kind interacted are stored, once, and mark the session as others do', async () => {
-    const said = { agent_id: 'a1', records: records(1) };
-    await upload(writer, said, { ...said, kind: 'interacted' }, { ...said, kind: 'interacted' });
+    const message = { agent_id: 'a1', records: records(1) };
+    await upload(writer, message, { ...message, kind: 'interacted' }, { ...message, kind: 'interacted' });
     assert.equal(
       (await rows()).map(({ meta }) => (meta as { transcript: TranscriptSummary }).transcript.kind),
       ['', 'interacted'],
@@ -152,28 +152,28 @@ databaseSuite('transcript writer', (test, database) => {
   });
 
   test('rule 5: rows deduplicate on harness, session, tagged main-or-agent, lifecycle kind and records content', async () => {
-    const said = { records: records(2) };
+    const message = { records: records(2) };
     const other = { harness_id: 'codex', harness_session_id: SESSION.harness_session_id };
     const distinct: UploadedMessage[] = [
-      said,
-      { ...said, session: other },
-      { ...said, session: { ...SESSION, harness_session_id: 'another' } },
-      { ...said, agent_id: 'a1' },
-      { ...said, agent_id: 'a2' },
-      { ...said, agent_id: 'a1', kind: 'interacted' },
-      { ...said, agent_id: 'a1', kind: 'completed' },
-      { ...said, kind: 'interacted' },
+      message,
+      { ...message, session: other },
+      { ...message, session: { ...SESSION, harness_session_id: 'another' } },
+      { ...message, agent_id: 'a1' },
+      { ...message, agent_id: 'a2' },
+      { ...message, agent_id: 'a1', kind: 'interacted' },
+      { ...message, agent_id: 'a1', kind: 'completed' },
+      { ...message, kind: 'interacted' },
       { records: records(3) },
     ];
     for (const { deduped } of await upload(writer, ...distinct)) assert.is(deduped, false);
     const same: UploadedMessage[] = [
-      { ...said, agent_id: null },
-      { ...said, agent_id: '' },
-      { ...said, kind: 'started' },
-      { ...said, kind: '' },
-      { ...said, kind: null },
-      { ...said, agent_id: 'a1', kind: 'started', agent_type: 'other', tool_use_id: 'other', description: 'other' },
-      { ...said, session: { ...SESSION, cwd: '/elsewhere', name: 'other', auth_subject: 'ada' } },
+      { ...message, agent_id: null },
+      { ...message, agent_id: '' },
+      { ...message, kind: 'started' },
+      { ...message, kind: '' },
+      { ...message, kind: null },
+      { ...message, agent_id: 'a1', kind: 'started', agent_type: 'other', tool_use_id: 'other', description: 'other' },
+      { ...message, session: { ...SESSION, cwd: '/elsewhere', name: 'other', auth_subject: 'ada' } },
     ];
     for (const { deduped } of await upload(writer, ...same)) assert.is(deduped, true);
     assert.is((await rows()).length, distinct.length);
@@ -202,8 +202,8 @@ databaseSuite('transcript writer', (test, database) => {
   });
 
   test('rule 5: an agent named main cannot shadow the main file', async () => {
-    const said = { records: records(2) };
-    const [main, agent] = await upload(writer, said, { ...said, agent_id: 'main' });
+    const message = { records: records(2) };
+    const [main, agent] = await upload(writer, message, { ...message, agent_id: 'main' });
     assert.equal([main?.deduped, agent?.deduped], [false, false]);
     assert.equal([main?.summary.main, agent?.summary.main, agent?.summary.agent_id], [true, false, 'main']);
     const versions = await database().execute('transcriptVersions', { session_id: main?.session_id ?? '' });
@@ -324,7 +324,7 @@ databaseSuite('transcript writer', (test, database) => {
       JSON.stringify({ index: 0, count: 1, file_sha256: 'ab'.repeat(32), from_line: 0, ...rest });
     const chained = (rest: object) =>
       JSON.stringify({ from_line: 0, through_sha256: 'ab'.repeat(32), is_last: true, ...rest });
-    const told = (rest: string) => `{"session":${session},"records":[],${rest}}`;
+    const bodyWith = (rest: string) => `{"session":${session},"records":[],${rest}}`;
     for (const [body, why] of [
       ['', 'it is no JSON object'],
       ['{"sekret', 'it is no JSON object'],
@@ -341,21 +341,21 @@ databaseSuite('transcript writer', (test, database) => {
       ['{"session":{"harness_session_id":"s","org_id":"sekret"},"records":[]}', 'session.org_id is no UUID'],
       [`{"session":${session}}`, 'records is no array'],
       [`{"session":${session},"records":{"sekret":1}}`, 'records is no array'],
-      [told('"agent_id":7'), 'agent_id is no string'],
-      [told('"agent_id":" "'), 'agent_id is malformed'],
-      [told('"kind":{}'), 'kind is no string'],
-      [told('"part":1'), 'part is no object'],
-      [told(`"part":${part({ index: 1 })}`), 'part.index is not below part.count'],
-      [told(`"part":${part({ index: -1 })}`), 'part.index is too small'],
-      [told(`"part":${part({ index: 0.5 })}`), 'part.index is no whole number'],
-      [told(`"part":${part({ count: 0 })}`), 'part.count is too small'],
-      [told(`"part":${part({ file_sha256: 'sekret' })}`), 'part.file_sha256 is malformed'],
-      [told(`"part":${part({ from_line: '1' })}`), 'part.from_line is no whole number'],
-      [told(`"part":${chained({ from_line: -1 })}`), 'part.from_line is too small'],
-      [told(`"part":${chained({ through_sha256: 'sekret' })}`), 'part.through_sha256 is malformed'],
-      [told(`"part":${chained({ is_last: 'sekret' })}`), 'part.is_last is no boolean'],
-      [told(`"part":${chained({ from_line: 1 })}`), 'part.prefix_sha256 is missing'],
-      [told(`"part":${chained({ prefix_sha256: 'ab'.repeat(32) })}`), 'part.prefix_sha256 is not of a first part'],
+      [bodyWith('"agent_id":7'), 'agent_id is no string'],
+      [bodyWith('"agent_id":" "'), 'agent_id is malformed'],
+      [bodyWith('"kind":{}'), 'kind is no string'],
+      [bodyWith('"part":1'), 'part is no object'],
+      [bodyWith(`"part":${part({ index: 1 })}`), 'part.index is not below part.count'],
+      [bodyWith(`"part":${part({ index: -1 })}`), 'part.index is too small'],
+      [bodyWith(`"part":${part({ index: 0.5 })}`), 'part.index is no whole number'],
+      [bodyWith(`"part":${part({ count: 0 })}`), 'part.count is too small'],
+      [bodyWith(`"part":${part({ file_sha256: 'sekret' })}`), 'part.file_sha256 is malformed'],
+      [bodyWith(`"part":${part({ from_line: '1' })}`), 'part.from_line is no whole number'],
+      [bodyWith(`"part":${chained({ from_line: -1 })}`), 'part.from_line is too small'],
+      [bodyWith(`"part":${chained({ through_sha256: 'sekret' })}`), 'part.through_sha256 is malformed'],
+      [bodyWith(`"part":${chained({ is_last: 'sekret' })}`), 'part.is_last is no boolean'],
+      [bodyWith(`"part":${chained({ from_line: 1 })}`), 'part.prefix_sha256 is missing'],
+      [bodyWith(`"part":${chained({ prefix_sha256: 'ab'.repeat(32) })}`), 'part.prefix_sha256 is not of a first part'],
       [
         `{"session":{"harness_session_id":"s","harness_metadata":${'{"a":'.repeat(40)}1${'}'.repeat(40)}},"records":[]}`,
         'session.harness_metadata is nested too deep',

@@ -16,9 +16,9 @@ const TURNS = 12; // so that the last bodies have more pieces than fit without p
 const recorded = await recordedJournalCalls();
 
 /** A conversation whose messages are long enough to be compressed, but for the second question. */
-const said = Array.from({ length: TURNS * 2 }, (_, i) => (i === 2 ? 'Short' : `Sentence ${i} of a talk. `.repeat(9)));
-const conversation = said.flatMap((_, i) =>
-  i % 2 === 1 ? capturedCall({ n: i, request: chat(...said.slice(0, i)), response: chatAnswer(said[i] ?? '') }) : [],
+const texts = Array.from({ length: TURNS * 2 }, (_, i) => (i === 2 ? 'Short' : `Sentence ${i} of a talk. `.repeat(9)));
+const conversation = texts.flatMap((_, i) =>
+  i % 2 === 1 ? capturedCall({ n: i, request: chat(...texts.slice(0, i)), response: chatAnswer(texts[i] ?? '') }) : [],
 );
 
 databaseSuite('verifySession', (test, database) => {
