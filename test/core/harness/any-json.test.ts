@@ -65,7 +65,7 @@ const KEYS = [
   ...['prompt', 'description', 'subagent_type', 'message', 'items', 'task_name', 'taskId', 'subject', 'status'],
   ...['todos', 'plan', 'step', 'content', 'source', 'subagent', 'thread_spawn', 'agent_path', 'agent_nickname'],
 ];
-const told = fc.dictionary(
+const members = fc.dictionary(
   fc.constantFrom(...KEYS),
   fc.oneof(json, words, fc.dictionary(fc.constantFrom(...KEYS), json)),
 );
@@ -80,18 +80,18 @@ const TOOLS = [
   'todowrite',
   'x',
 ];
-const tool = fc.record({ tool_name: fc.oneof(fc.constantFrom(...TOOLS), words), tool_input: fc.oneof(told, json) });
+const tool = fc.record({ tool_name: fc.oneof(fc.constantFrom(...TOOLS), words), tool_input: fc.oneof(members, json) });
 const task: fc.Arbitrary<Task> = fc.record({ id: fc.constantFrom('1', '12'), subject: words, status: words });
 
 const each = <T>(arbitrary: fc.Arbitrary<T>, holds: (value: T) => void) =>
   fc.assert(fc.property(arbitrary, holds), { numRuns: 500 });
 
 test('calls have one of the kinds, and an action that the database takes', () => {
-  each(call, (said) => {
+  each(call, (traits) => {
     for (const harness of harnesses) {
-      const kind = harness.callKind(said);
+      const kind = harness.callKind(traits);
       assert.ok(kind === null || CallKind.safeParse(kind).success);
-      const judged = normalAction(harness.judgedAction(said));
+      const judged = normalAction(harness.judgedAction(traits));
       assert.ok(judged.length <= 2000 && judged.isWellFormed() && !judged.includes('\0'));
     }
   });
@@ -107,15 +107,15 @@ test('an action in normal form stays as it is', () => {
 
 test('answers, results and inputs of tools', () => {
   each(fc.tuple(tool, block, fc.array(block, { maxLength: 3 }), fc.array(task, { maxLength: 3 })), (given) => {
-    const [asked, result, output, tasks] = given;
+    const [use, result, output, tasks] = given;
     for (const harness of harnesses) {
       harness.verdict(output);
       assert.type(harness.titleIn(output), 'string');
       for (const name of harness.spawned(result)) assert.type(name, 'string');
-      const spawn = harness.spawn(asked);
-      if (spawn) for (const said of Object.values(spawn)) assert.type(said, 'string');
-      for (const { id, subject, status } of harness.tasksAfter(tasks, asked, result) ?? [])
-        for (const said of [id, subject, status]) assert.type(said, 'string');
+      const spawn = harness.spawn(use);
+      if (spawn) for (const text of Object.values(spawn)) assert.type(text, 'string');
+      for (const { id, subject, status } of harness.tasksAfter(tasks, use, result) ?? [])
+        for (const text of [id, subject, status]) assert.type(text, 'string');
     }
   });
 });
@@ -124,11 +124,11 @@ test('headers, bodies, metadata and messages', () => {
   const headers = fc.array(
     fc.tuple(fc.constantFrom('user-agent', 'x-codex-turn-metadata', 'session-id', 'thread-id'), words),
   );
-  const body = fc.oneof(fc.constant(null), fc.dictionary(fc.constantFrom('metadata', 'x'), fc.oneof(json, told)));
-  each(fc.tuple(headers, body, told, message), ([sent, skeleton, metadata, said]) => {
+  const body = fc.oneof(fc.constant(null), fc.dictionary(fc.constantFrom('metadata', 'x'), fc.oneof(json, members)));
+  each(fc.tuple(headers, body, members, message), ([sent, skeleton, metadata, sentMessage]) => {
     harnessOf(sent, skeleton);
     assert.type(threadOf(sent), 'string');
-    assert.type(injectedKind(said), 'string');
+    assert.type(injectedKind(sentMessage), 'string');
     for (const harness of harnesses) {
       const { path, label } = harness.thread(metadata);
       assert.equal([typeof path, typeof label], ['string', 'string']);
@@ -139,21 +139,21 @@ test('headers, bodies, metadata and messages', () => {
 
 test('a huge text is looked through in the time that its length takes', () => {
   const huge = 'Primary Request and Intent '.repeat(40_000) + '<block>'.repeat(40_000) + 'agentId: '.repeat(40_000);
-  const said = { role: 'user' as const, content: [{ type: 'text', text: huge }] };
+  const hugeMessage = { role: 'user' as const, content: [{ type: 'text', text: huge }] };
   const reply = {
-    ...{ content: said.content, model: '', response_id: '', stop_reason: '', usage: null, usage_verbatim: null },
+    ...{ content: hugeMessage.content, model: '', response_id: '', stop_reason: '', usage: null, usage_verbatim: null },
     ...{ complete: true, error: null },
   };
-  const ends = { first: () => said, last: () => said };
+  const ends = { first: () => hugeMessage, last: () => hugeMessage };
   for (const harness of harnesses) {
     for (const system of ['', huge]) {
       const call = { ...ends, harness_id: harness.id, stream: false, max_tokens: 64, tool_count: 0, reply };
       harness.callKind({ ...call, system: () => system });
       harness.judgedAction({ ...call, system: () => system });
     }
-    harness.verdict(said.content);
+    harness.verdict(hugeMessage.content);
     harness.spawned({ type: 'tool_result', tool_output: huge });
-    harness.titleIn(said.content);
+    harness.titleIn(hugeMessage.content);
   }
 });
 

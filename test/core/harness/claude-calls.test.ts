@@ -59,11 +59,11 @@ test('plan name: no tools, and the conversation in a tag', () => {
 });
 
 test('title and plan name by their answer, if it is that and nothing else', () => {
-  const asked = { tool_count: 0, messages: [user('…')] };
-  assert.is(kindOf({ ...asked, answers: '{"title": "Fix the parser"}' }), 'offshoot:title-gen');
-  assert.is(kindOf({ ...asked, answers: '{"title": "Fix the par' }), 'offshoot:title-gen', 'torn');
-  assert.is(kindOf({ ...asked, answers: '\n{ "name": "parser-plan" }' }), 'offshoot:plan-name-gen');
-  assert.is(kindOf({ ...asked, answers: '{"name": "Ada", "born": 1815}' }), 'main');
+  const request = { tool_count: 0, messages: [user('…')] };
+  assert.is(kindOf({ ...request, answers: '{"title": "Fix the parser"}' }), 'offshoot:title-gen');
+  assert.is(kindOf({ ...request, answers: '{"title": "Fix the par' }), 'offshoot:title-gen', 'torn');
+  assert.is(kindOf({ ...request, answers: '\n{ "name": "parser-plan" }' }), 'offshoot:plan-name-gen');
+  assert.is(kindOf({ ...request, answers: '{"name": "Ada", "born": 1815}' }), 'main');
   assert.is(kindOf({ answers: '{"title": "Fix the parser"}' }), 'main', 'streamed with tools');
 });
 

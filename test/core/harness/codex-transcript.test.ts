@@ -213,8 +213,8 @@ test('a note of an activity names the tool call and the thread; only a start is 
 test("a rollout tells its own thread's origin, in words or as an object", () => {
   const spawn = { subagent: { thread_spawn: { agent_path: '/root/reviewer', agent_nickname: 'Leibniz' } } };
   for (const source of [spawn, JSON.stringify(spawn)]) {
-    const told = read([line('session_meta', 0, { id: 'c', source }), userItem(1, 'Review')], { main: false }).spawn;
-    assert.equal([told?.path, told?.label, told?.prompt], ['/root/reviewer', 'Leibniz', 'Review']);
+    const origin = read([line('session_meta', 0, { id: 'c', source }), userItem(1, 'Review')], { main: false }).spawn;
+    assert.equal([origin?.path, origin?.label, origin?.prompt], ['/root/reviewer', 'Leibniz', 'Review']);
   }
 });
 

@@ -20,8 +20,8 @@ test('Codex: a checkpoint or a handoff summary is a compaction', () => {
 });
 
 test('Codex: a call before anybody has spoken, to which nothing is answered, warms up a socket', () => {
-  const of = (answers: string | [], ...said: string[]) =>
-    callPurpose(callTraits({ harness_id: 'codex', messages: said.map((words) => message('user', words)), answers }))
+  const of = (answers: string | [], ...texts: string[]) =>
+    callPurpose(callTraits({ harness_id: 'codex', messages: texts.map((words) => message('user', words)), answers }))
       .kind;
   assert.is(of([]), 'offshoot:probe');
   assert.is(of([], '<environment_context>\n  <cwd>/home/ada</cwd>\n</environment_context>'), 'offshoot:probe');
@@ -53,8 +53,8 @@ const codexTurn = (turn: unknown): HeaderList => [
 ];
 
 test('Codex: what its turn’s metadata tells of the thread is kept, and nothing that changes from turn to turn', () => {
-  const told = { agent_name: '/root/reviewer', subagent_kind: 'thread_spawn', turn_id: 't', window_number: 0 };
-  const metadata = harnessOf(codexTurn(told), null)?.harness_metadata ?? null;
+  const turn = { agent_name: '/root/reviewer', subagent_kind: 'thread_spawn', turn_id: 't', window_number: 0 };
+  const metadata = harnessOf(codexTurn(turn), null)?.harness_metadata ?? null;
   assert.equal(metadata, { agent_path: '/root/reviewer', subagent_kind: 'thread_spawn' });
   assert.equal(threadIn('codex', metadata), { path: '/root/reviewer', label: 'reviewer' });
   assert.is(harnessOf(codexTurn({ agent_name: '/root' }), null)?.harness_metadata, null, 'the main thread');
@@ -62,8 +62,8 @@ test('Codex: what its turn’s metadata tells of the thread is kept, and nothing
 
 test('Codex: an envelope tells the spawn as an object or as its JSON', () => {
   const source = { subagent: { thread_spawn: { agent_path: '/root/a/b', agent_nickname: 'Volta', agent_role: null } } };
-  for (const told of [source, JSON.stringify(source)])
-    assert.equal(threadIn('codex', { source: told }), { path: '/root/a/b', label: 'Volta' });
+  for (const origin of [source, JSON.stringify(source)])
+    assert.equal(threadIn('codex', { source: origin }), { path: '/root/a/b', label: 'Volta' });
   const nameless = { subagent: { thread_spawn: { agent_path: null, agent_nickname: null, agent_role: 'scout' } } };
   assert.equal(threadIn('codex', { source: nameless }), { path: '', label: 'scout' });
   for (const none of [null, {}, { source: 'exec' }, { source: '{' }, { source: { subagent: 7 } }])

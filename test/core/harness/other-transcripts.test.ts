@@ -34,16 +34,16 @@ for (const { name, read, records, format, tool } of chats) {
     const { calls, ...rest } = reading(read, records);
     assert.equal([rest.format, rest.cwd, calls.length], [format, '/home/ada', 2]);
     assert.is(rest.last_at?.slice(0, 19), `2026-07-27T09:00:0${name === 'gemini' ? 6 : 5}`);
-    const [asked, answered] = calls;
-    const prompt = asked?.added.at(-1)?.message;
+    const [first, second] = calls;
+    const prompt = first?.added.at(-1)?.message;
     assert.equal([prompt?.role, wordsIn(prompt?.content ?? [])], ['user', ['What is here?']]);
-    const use = asked?.reply.content.find(({ type }) => type === 'tool_use');
+    const use = first?.reply.content.find(({ type }) => type === 'tool_use');
     assert.equal([use?.tool_name, use?.tool_input, use?.tool_use_id], [tool, { command: 'ls' }, 'call_1']);
-    assert.match(asked?.reply.content[0]?.thinking ?? '', 'I list the folder');
-    const [result] = answered?.added.at(-1)?.message.content ?? [];
+    assert.match(first?.reply.content[0]?.thinking ?? '', 'I list the folder');
+    const [result] = second?.added.at(-1)?.message.content ?? [];
     assert.equal([result?.type, result?.tool_result_id], ['tool_result', 'call_1']);
     assert.match(JSON.stringify(result), 'a.txt');
-    assert.equal(wordsIn(answered?.reply.content ?? []), ['A file.']);
+    assert.equal(wordsIn(second?.reply.content ?? []), ['A file.']);
     for (const { reply, ending } of calls) {
       const { input_tokens, output_tokens, cache_read_tokens } = reply.usage ?? {};
       assert.equal([input_tokens, output_tokens, cache_read_tokens, ending], [100, 20, 10, 'complete']);
@@ -83,8 +83,8 @@ test('gemini: after a compression the conversation is what is left, and an answe
 
 test('gemini: results that stand with their calls alone', () => {
   const records = geminiChat.filter((one) => (one as Json).id !== 'm3');
-  const [, answered] = reading(readGeminiTranscript, records).calls;
-  assert.match(JSON.stringify(answered?.added.at(-1)?.message.content), 'a.txt');
+  const [, second] = reading(readGeminiTranscript, records).calls;
+  assert.match(JSON.stringify(second?.added.at(-1)?.message.content), 'a.txt');
 });
 
 test('pi: a branch that was left stands beside, and a compaction begins the conversation anew', () => {

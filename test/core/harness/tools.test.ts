@@ -21,8 +21,8 @@ test('Claude Code spawns with Agent, which was Task', () => {
 });
 
 test('Claude Code: the result’s last line names the agent, whatever the agent itself says', () => {
-  const said = 'agentId: fake\nI am done.\nagentId: a9b2a396fff8564e8 (use SendMessage …)\n<usage>18</usage>';
-  assert.equal(spawnedNames('claude', result(said)), ['a9b2a396fff8564e8']);
+  const output = 'agentId: fake\nI am done.\nagentId: a9b2a396fff8564e8 (use SendMessage …)\n<usage>18</usage>';
+  assert.equal(spawnedNames('claude', result(output)), ['a9b2a396fff8564e8']);
   assert.equal(spawnedNames('claude', result('The agentId: x is unknown')), []);
 });
 
@@ -91,8 +91,8 @@ test('a tool that writes the whole list replaces it, in each harness’s words',
   ];
   const before = [{ id: '7', subject: 'old', status: 'pending' }];
   assert.equal(run(before, 'TodoWrite', { todos: list('content') }), expected);
-  const asked = { tool_name: 'update_plan', tool_input: { plan: list('step') } };
-  assert.equal(tasksAfter('codex', before, asked, result('Plan updated')), expected);
+  const plan = { tool_name: 'update_plan', tool_input: { plan: list('step') } };
+  assert.equal(tasksAfter('codex', before, plan, result('Plan updated')), expected);
   const todos = { tool_name: 'todowrite', tool_input: { todos: list('content') } };
   assert.equal(tasksAfter('opencode', before, todos, result()), expected);
 });

@@ -8,21 +8,21 @@ import type { MessageRole } from '../../../core/model/bucket.ts';
 
 const test = suite('chain');
 
-const said = (text: string, role: MessageRole = 'user') =>
+const canonicalText = (text: string, role: MessageRole = 'user') =>
   canonicalContent({ role, content: [{ type: 'text', text }] });
-const link = (text: string, injected = '') => ({ canonical: said(text), injected });
+const link = (text: string, injected = '') => ({ canonical: canonicalText(text), injected });
 
 test('a root by the worked vector', () => {
-  assert.is(nodeHash(null, said('hello')), 'af300c6bb7b341e43949236e3a34c210e868664b3c07a8287ca74a5943863bd5');
+  assert.is(nodeHash(null, canonicalText('hello')), 'af300c6bb7b341e43949236e3a34c210e868664b3c07a8287ca74a5943863bd5');
 });
 
 test('parent, role and content move the hash', () => {
-  const root = nodeHash(null, said('hello'));
+  const root = nodeHash(null, canonicalText('hello'));
   const hashes = [
     root,
-    nodeHash(root, said('hello')),
-    nodeHash(null, said('hello', 'assistant')),
-    nodeHash(null, said('hello!')),
+    nodeHash(root, canonicalText('hello')),
+    nodeHash(null, canonicalText('hello', 'assistant')),
+    nodeHash(null, canonicalText('hello!')),
   ];
   assert.is(new Set(hashes).size, hashes.length);
 });
@@ -37,7 +37,7 @@ test('each message hangs on the one before', () => {
       [nodes[1]?.node_hash, 2],
     ],
   );
-  assert.is(nodes[1]?.node_hash, nodeHash(nodes[0]?.node_hash ?? '', said('b')));
+  assert.is(nodes[1]?.node_hash, nodeHash(nodes[0]?.node_hash ?? '', canonicalText('b')));
 });
 
 test('injected context hangs off the spine and carries nothing', () => {

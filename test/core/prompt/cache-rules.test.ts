@@ -13,12 +13,12 @@ const TOOLS = [
   tool('Edit', 'Edits', 5_000),
 ];
 const SYSTEM = [text('You are an agent.', 1_000), text('Instructions', 4_000, '5m')];
-const said = (...numbers: number[]): Part[] => numbers.map((n) => text(`message ${n}`, 10_000));
+const numbered = (...numbers: number[]): Part[] => numbers.map((n) => text(`message ${n}`, 10_000));
 /** The last one marked, as harnesses do. */
 const marked = (parts: readonly Part[]): Part[] =>
   parts.map((part, i) => ({ ...part, mark: i === parts.length - 1 ? ('5m' as const) : null }));
-const BASE: Required<Parts> = { tools: TOOLS, system: SYSTEM, messages: marked(said(1, 2)) }; // 15k + 5k + 20k
-const NEXT: Required<Parts> = { ...BASE, messages: marked(said(1, 2, 3)) }; // 50k
+const BASE: Required<Parts> = { tools: TOOLS, system: SYSTEM, messages: marked(numbered(1, 2)) }; // 15k + 5k + 20k
+const NEXT: Required<Parts> = { ...BASE, messages: marked(numbered(1, 2, 3)) }; // 50k
 
 const first = (given: Partial<Given> = {}) => cacheCall({ parts: BASE, second: 0, usage: billed(0, 40_000), ...given });
 
@@ -117,16 +117,16 @@ test('compaction: listed as planned', () => {
 test('history: a message changed, went, and moved', () => {
   const change = (messages: Part[]) =>
     only([
-      first({ parts: { ...BASE, messages: marked(said(1, 2, 3)) }, usage: billed(0, 50_000) }),
+      first({ parts: { ...BASE, messages: marked(numbered(1, 2, 3)) }, usage: billed(0, 50_000) }),
       cacheCall({ parts: { ...BASE, messages: marked(messages) }, second: 5, usage: billed(20_000, 40_000) }),
     ]);
-  const changed = change([text('message 1, edited', 10_000), ...said(2, 3, 4)]);
+  const changed = change([text('message 1, edited', 10_000), ...numbered(2, 3, 4)]);
   assert.is(changed.cause, 'history');
   assert.equal(changed.where, { section: 'messages', block: 5, path: 'messages[0].text', char: 9 });
   assert.equal([changed.expected_tokens, changed.rewritten_tokens], [40_000, 20_000]);
-  const gone = change(said(2, 3, 4, 5));
+  const gone = change(numbered(2, 3, 4, 5));
   assert.equal([gone.cause, gone.where?.path, gone.is], ['history', 'messages[0]', null]);
-  const moved = change(said(2, 1, 3, 4));
+  const moved = change(numbered(2, 1, 3, 4));
   assert.equal([moved.cause, moved.expected_tokens], ['history', 50_000]);
 });
 
@@ -148,19 +148,19 @@ test('mark: none, and none within reach', () => {
   const none: Parts = {
     tools: TOOLS,
     system: SYSTEM.map((part) => ({ ...part, mark: null })),
-    messages: said(1, 2, 3),
+    messages: numbered(1, 2, 3),
   };
   const gone = only([first(), cacheCall({ parts: none, second: 5, usage: billed(0, 0, 50_000) })]);
   assert.equal([gone.cause, gone.ground, gone.where?.block], ['mark', 'bytes', 6]);
   near(gone.lost_usd, (40_000 * (3 - 0.3)) / 1e6); // it was not written, but billed as plain input
-  const many = marked([...said(1, 2), ...Array.from({ length: 20 }, (_, i) => text(`result ${i}`, 500))]);
+  const many = marked([...numbered(1, 2), ...Array.from({ length: 20 }, (_, i) => text(`result ${i}`, 500))]);
   const far = only([
     first(),
     cacheCall({ parts: { ...BASE, messages: many }, second: 5, usage: billed(20_000, 30_000) }),
   ]);
   assert.equal([far.cause, far.rewritten_tokens], ['mark', 20_000]);
   assert.match(far.advice ?? '', 'looks back over 20 blocks');
-  const near20 = marked([...said(1, 2), ...Array.from({ length: 19 }, (_, i) => text(`result ${i}`, 500))]);
+  const near20 = marked([...numbered(1, 2), ...Array.from({ length: 19 }, (_, i) => text(`result ${i}`, 500))]);
   const reached = only([
     first(),
     cacheCall({ parts: { ...BASE, messages: near20 }, second: 5, usage: billed(20_000, 29_500) }),
@@ -213,7 +213,7 @@ test('unexplained: the beginning is identical and young', () => {
 test('a flat low read is a break each time', () => {
   const calls = [0, 1, 2].map((n) =>
     cacheCall({
-      parts: { ...BASE, messages: marked(said(...Array.from({ length: n + 2 }, (_, i) => i))) },
+      parts: { ...BASE, messages: marked(numbered(...Array.from({ length: n + 2 }, (_, i) => i))) },
       second: n * 10,
       usage: billed(n === 0 ? 0 : 20_000, (n === 0 ? 40_000 : 20_000) + n * 10_000),
     }),
@@ -237,7 +237,7 @@ test('OpenAI: all of a prompt is held, in steps of 128 from 1,024', () => {
   const openai = { provider: 'openai', model: 'gpt-5', cost: () => null };
   const parts = (...messages: number[]): Parts => ({
     system: [text('Instructions', 3_000)],
-    messages: said(...messages),
+    messages: numbered(...messages),
   });
   const found = only([
     cacheCall({ ...openai, parts: parts(1), second: 0, usage: billed(0, 0, 13_100) }),
@@ -285,7 +285,7 @@ test('healthy: a conversation that grows', () => {
 });
 
 test('healthy: large new input', () => {
-  const messages = marked([...said(1, 2), text('a whole file', 90_000)]);
+  const messages = marked([...numbered(1, 2), text('a whole file', 90_000)]);
   healthy([first(), cacheCall({ parts: { ...BASE, messages }, second: 5, usage: billed(40_000, 90_000) })]);
 });
 
@@ -297,10 +297,14 @@ test('healthy: two prefixes that alternate', () => {
   });
   healthy([
     first(),
-    cacheCall({ parts: other(marked(said(7))), second: 5, usage: billed(0, 28_000) }),
+    cacheCall({ parts: other(marked(numbered(7))), second: 5, usage: billed(0, 28_000) }),
     cacheCall({ parts: NEXT, second: 10, usage: billed(40_000, 10_000) }),
-    cacheCall({ parts: other(marked(said(7, 8))), second: 15, usage: billed(28_000, 10_000) }),
-    cacheCall({ parts: { ...BASE, messages: marked(said(1, 2, 3, 4)) }, second: 20, usage: billed(50_000, 10_000) }),
+    cacheCall({ parts: other(marked(numbered(7, 8))), second: 15, usage: billed(28_000, 10_000) }),
+    cacheCall({
+      parts: { ...BASE, messages: marked(numbered(1, 2, 3, 4)) },
+      second: 20,
+      usage: billed(50_000, 10_000),
+    }),
   ]);
 });
 
@@ -308,7 +312,7 @@ test('healthy: a sub-agent begins, with some of the same tools, in a thread of i
   const agent: Parts = {
     tools: [TOOLS[0] as Part, TOOLS[2] as Part],
     system: [text('You explore.', 3_000, '5m')],
-    messages: marked(said(9)),
+    messages: marked(numbered(9)),
   };
   for (const lane of ['agent-1', ''])
     healthy([
@@ -325,10 +329,10 @@ test('healthy: two calls at once, of which neither can read what the other write
 
 test('healthy: the end of the history is dropped', () => {
   healthy([
-    first({ parts: { ...BASE, messages: marked(said(1)) }, usage: billed(0, 30_000) }),
+    first({ parts: { ...BASE, messages: marked(numbered(1)) }, usage: billed(0, 30_000) }),
     cacheCall({ parts: BASE, second: 5, usage: billed(30_000, 10_000) }),
     cacheCall({
-      parts: { ...BASE, messages: marked([...said(1), text('another way', 500)]) },
+      parts: { ...BASE, messages: marked([...numbered(1), text('another way', 500)]) },
       second: 9,
       usage: billed(30_000, 500),
     }),
@@ -336,7 +340,7 @@ test('healthy: the end of the history is dropped', () => {
 });
 
 test('healthy: a change behind the last mark', () => {
-  const parts = (last: string): Parts => ({ ...BASE, messages: [...marked(said(1)), text(last, 5_000)] });
+  const parts = (last: string): Parts => ({ ...BASE, messages: [...marked(numbered(1)), text(last, 5_000)] });
   healthy([
     first({ parts: parts('now it is 9:00'), usage: billed(0, 30_000, 5_000) }),
     cacheCall({ parts: parts('now it is 9:05'), second: 5, usage: billed(30_000, 0, 5_000) }),
@@ -345,8 +349,8 @@ test('healthy: a change behind the last mark', () => {
 
 test('healthy: first calls, and calls without marks', () => {
   healthy([first()]);
-  healthy([first(), cacheCall({ parts: { messages: said(4) }, second: 5, usage: billed(0, 0, 10_000) })]);
-  const bare = (...numbers: number[]): Parts => ({ tools: TOOLS, messages: said(...numbers) });
+  healthy([first(), cacheCall({ parts: { messages: numbered(4) }, second: 5, usage: billed(0, 0, 10_000) })]);
+  const bare = (...numbers: number[]): Parts => ({ tools: TOOLS, messages: numbered(...numbers) });
   healthy([
     first({ parts: bare(1), usage: billed(0, 0, 25_000) }),
     cacheCall({ parts: bare(1, 2), second: 5, usage: billed(0, 0, 35_000) }),
@@ -362,7 +366,7 @@ test('healthy: a side call of the same model with the last message alone', () =>
   healthy([
     first(),
     cacheCall({
-      parts: { system: [text('Write a title', 200)], messages: said(2) },
+      parts: { system: [text('Write a title', 200)], messages: numbered(2) },
       second: 5,
       lane: 'shadow:title',
       usage: billed(0, 0, 10_200),
@@ -376,7 +380,7 @@ test('healthy: a few tokens less than expected, and a call that nobody billed', 
   const verdicts = judged([
     first({ usage: null }),
     cacheCall({ parts: NEXT, second: 5, usage: billed(0, 50_000) }),
-    cacheCall({ parts: { ...BASE, messages: marked(said(1, 2, 3, 4)) }, second: 9, usage: billed(50_000, 10_000) }),
+    cacheCall({ parts: { ...BASE, messages: marked(numbered(1, 2, 3, 4)) }, second: 9, usage: billed(50_000, 10_000) }),
   ]);
   assert.equal(
     verdicts.map((one) => one.break),
@@ -385,7 +389,7 @@ test('healthy: a few tokens less than expected, and a call that nobody billed', 
 });
 
 test('2,000 calls of 1,000 blocks within seconds', () => {
-  const parts = (n: number): Parts => ({ ...BASE, messages: said(...Array.from({ length: n }, (_, i) => i)) });
+  const parts = (n: number): Parts => ({ ...BASE, messages: numbered(...Array.from({ length: n }, (_, i) => i)) });
   const whole = cacheCall({ parts: parts(1_995), second: 0, usage: billed(0, 40_000) });
   const calls = Array.from({ length: 2_000 }, (_, i): CacheCall => {
     const end = Math.min(1_000, 5 + i);

@@ -73,12 +73,12 @@ const block = fc.record({
 const prompt = fc
   .record({
     tools: fc.array(fc.constantFrom('A', 'B', 'C', 'D'), { maxLength: 6 }),
-    said: fc.array(block, { maxLength: 25 }),
+    blocks: fc.array(block, { maxLength: 25 }),
   })
-  .map(({ tools, said }) =>
+  .map(({ tools, blocks }) =>
     claude({
       tools: tools.map((name) => tool(name, name)),
-      messages: said.map(({ word, role }) => ({ role, content: word })),
+      messages: blocks.map(({ word, role }) => ({ role, content: word })),
     }),
   );
 

@@ -9,7 +9,7 @@ import { promptIn } from '../../support/prompt-of.ts';
 
 const test = suite('tokenShares');
 
-const said = (...texts: string[]): Prompt =>
+const promptOf = (...texts: string[]): Prompt =>
   promptIn('anthropic.messages', {
     model: 'm',
     system: 'You are brief and to the point, whatever anyone says',
@@ -24,7 +24,7 @@ const sum = ({ shares, unattributed_tokens }: TokenShares): number =>
   shares.reduce((total, { tokens }) => total + (tokens ?? 0), unattributed_tokens);
 
 test('a first call shares one number by sizes', () => {
-  const { shares, unattributed_tokens } = tokenShares(said('x'.repeat(54)), 30, []);
+  const { shares, unattributed_tokens } = tokenShares(promptOf('x'.repeat(54)), 30, []);
   assert.equal(shares, [
     { tokens: 15, basis: 'shared' },
     { tokens: 15, basis: 'shared' },
@@ -33,18 +33,20 @@ test('a first call shares one number by sizes', () => {
 });
 
 test('a call that adds one block shows what the provider counts for it alone', () => {
-  const first = counted(said('a question of some length'), 30);
-  const next = tokenShares(said('a question of some length', 'an answer of another length'), 41, [first]);
+  const first = counted(promptOf('a question of some length'), 30);
+  const next = tokenShares(promptOf('a question of some length', 'an answer of another length'), 41, [first]);
   assert.equal(next.shares.slice(0, 2), first.tokens.shares);
   assert.equal(next.shares[2], { tokens: 11, basis: 'billed' });
 });
 
 test('of a call that was repeated, and of a conversation that goes on beside another, the longest beginning counts', () => {
-  const first = counted(said('a question of some length'), 30);
-  const second = counted(said('a question of some length', 'an answer of another length', 'and then?'), 45, [first]);
-  const other = counted(said('something else altogether'), 29, [second, first]);
+  const first = counted(promptOf('a question of some length'), 30);
+  const second = counted(promptOf('a question of some length', 'an answer of another length', 'and then?'), 45, [
+    first,
+  ]);
+  const other = counted(promptOf('something else altogether'), 29, [second, first]);
   const third = tokenShares(
-    said('a question of some length', 'an answer of another length', 'and then?', 'nothing at all'),
+    promptOf('a question of some length', 'an answer of another length', 'and then?', 'nothing at all'),
     50,
     [other, second, first],
   );
@@ -52,28 +54,28 @@ test('of a call that was repeated, and of a conversation that goes on beside ano
 });
 
 test('what no text can have is in no block', () => {
-  const first = counted(said('a question of some length'), 30);
-  const next = tokenShares(said('a question of some length', 'short'), 2_030, [first]);
+  const first = counted(promptOf('a question of some length'), 30);
+  const next = tokenShares(promptOf('a question of some length', 'short'), 2_030, [first]);
   assert.equal(next.shares.at(-1), { tokens: 4, basis: 'shared' });
   assert.is(next.unattributed_tokens, 1_996);
 });
 
 test('where a provider left out what it counted before, all is shared again, in proportion to what was counted', () => {
-  const first = counted(said('a question of some length', 'an answer'), 60);
-  const next = tokenShares(said('a question of some length', 'an answer', 'y'.repeat(400)), 62, [first]);
+  const first = counted(promptOf('a question of some length', 'an answer'), 60);
+  const next = tokenShares(promptOf('a question of some length', 'an answer', 'y'.repeat(400)), 62, [first]);
   assert.is(sum(next), 62);
   assert.ok(next.shares.every(({ basis }) => basis === 'shared'));
 });
 
 test('other parameters of the cache key are another count', () => {
-  const first = counted(said('a question of some length'), 30);
-  const next = said('a question of some length', 'an answer');
+  const first = counted(promptOf('a question of some length'), 30);
+  const next = promptOf('a question of some length', 'an answer');
   const other = { ...next, parameters: [...next.parameters, { name: 'thinking', value: '{}', keyed: true }] };
   assert.ok(tokenShares(other, 41, [first]).shares.every(({ basis }) => basis === 'shared'));
 });
 
 test('without a count there are no tokens', () => {
-  assert.equal(tokenShares(said('a'), null, []).shares[0], { tokens: null, basis: 'none' });
+  assert.equal(tokenShares(promptOf('a'), null, []).shares[0], { tokens: null, basis: 'none' });
 });
 
 test('a picture counts by its area, not by its bytes', () => {
@@ -106,7 +108,7 @@ test('whatever is sent and billed, the sum is exact', () => {
       const earlier: CountedPrompt[] = [];
       for (const [n, { texts: added, input }] of made.entries()) {
         const before = n % 3 === 2 ? [] : made.slice(0, n).flatMap((call) => call.texts);
-        const call = counted(said(...before, ...added), input, earlier);
+        const call = counted(promptOf(...before, ...added), input, earlier);
         assert.is(sum(call.tokens), input);
         assert.ok(call.tokens.shares.every(({ tokens }) => tokens !== null && tokens >= 0 && Number.isInteger(tokens)));
         earlier.unshift(call);

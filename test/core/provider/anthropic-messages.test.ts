@@ -175,7 +175,7 @@ test('any reply is the same streamed and in one piece', () => {
       const document = JSON.parse(JSON.stringify({ ...rich, content })) as Document;
       const streamed = replyTo(namedEvents(streamOf(document, length)));
       assert.equal(streamed, oneShot(document));
-      const hash = ({ content: said }: Reply) => canonicalContent({ role: 'assistant', content: said });
+      const hash = ({ content: blocks }: Reply) => canonicalContent({ role: 'assistant', content: blocks });
       assert.is(
         hash(streamed),
         canonicalContent(anthropicMessages.message({ role: 'assistant', content: document.content })),
@@ -230,7 +230,7 @@ test('an unreadable event in the midst is told', () => {
 });
 
 test('deltas whose start was lost, unknown events, and blocks out of order', () => {
-  const delta = (index: number, told: object) => ({ type: 'content_block_delta', index, delta: told });
+  const delta = (index: number, change: object) => ({ type: 'content_block_delta', index, delta: change });
   const reply = replyTo(
     namedEvents([
       { type: 'future_event' },
@@ -247,7 +247,7 @@ test('deltas whose start was lost, unknown events, and blocks out of order', () 
   assert.equal([reply.usage, reply.usage_verbatim, reply.model], [null, null, '']);
 });
 
-const usageOf = (told: unknown) => oneShot({ ...rich, usage: told }).usage;
+const usageOf = (reported: unknown) => oneShot({ ...rich, usage: reported }).usage;
 
 test('usage: every token once', () => {
   const base = {
@@ -258,7 +258,7 @@ test('usage: every token once', () => {
     cache_write_1h_tokens: 0,
     reasoning_tokens: 0,
   };
-  const cases: [told: unknown, usage: unknown][] = [
+  const cases: [reported: unknown, usage: unknown][] = [
     [
       { input_tokens: 5, output_tokens: 2 },
       { ...base, input_tokens: 5, output_tokens: 2 },
@@ -303,7 +303,7 @@ test('usage: every token once', () => {
     [{ input_tokens: 'many' }, null],
     [null, null],
   ];
-  for (const [told, expected] of cases) assert.equal(usageOf(told), expected, JSON.stringify(told));
+  for (const [reported, expected] of cases) assert.equal(usageOf(reported), expected, JSON.stringify(reported));
 });
 
 test('usage of a stream: the later count holds, a null does not', () => {

@@ -90,8 +90,8 @@ test('of a stream that ends early, what came is there, wherever it was cut', () 
   for (let end = 1; end < array.length; end++) {
     const reply = replyTo(array.slice(0, end));
     assert.is(reply.error, null);
-    const said = reply.content.map(({ text = '' }) => text).join('');
-    assert.ok('a "quoted\\" [wordLet me see.'.startsWith(said), said);
+    const output = reply.content.map(({ text = '' }) => text).join('');
+    assert.ok('a "quoted\\" [wordLet me see.'.startsWith(output), output);
   }
   const stream = events(chunks);
   for (let end = 6; end < stream.length; end++) {
@@ -192,10 +192,10 @@ test('roles are those of the API; none is that of a person', () => {
 test('what a request asks for is in its path and its body', () => {
   const counts = { messages: 1, tools: 3 };
   const body = { contents: [], generationConfig: { maxOutputTokens: 99 } };
-  const asked = { stream: false, max_tokens: 99, tool_count: 3, conversation_id: '', previous_response_id: '' };
-  assert.equal(format.requestHead(body, counts), { model: '', ...asked });
+  const expectedHead = { stream: false, max_tokens: 99, tool_count: 3, conversation_id: '', previous_response_id: '' };
+  assert.equal(format.requestHead(body, counts), { model: '', ...expectedHead });
   const named = { contents: [], model: 'models/gemini-x', generation_config: { max_output_tokens: 99 } };
-  assert.equal(format.requestHead(named, counts), { model: 'gemini-x', ...asked });
+  assert.equal(format.requestHead(named, counts), { model: 'gemini-x', ...expectedHead });
   assert.throws(() => format.requestHead({ messages: [] }, counts), isUnreadable);
   for (const [path, inPath] of [
     ['/gemini/v1beta/models/gemini-2.5-pro:generateContent', { model: 'gemini-2.5-pro', stream: false }],

@@ -24,9 +24,9 @@ const streams: { format: WireFormat; what: string; event(n: number): object }[] 
 
 for (const { format, what, event } of streams)
   test(`${format.id}: ${EVENTS} events that each add a member to the ${what} are read in linear time`, () => {
-    const told = Array.from({ length: EVENTS }, (_, n) => `data: ${JSON.stringify(event(n))}\n\n`).join('');
+    const body = Array.from({ length: EVENTS }, (_, n) => `data: ${JSON.stringify(event(n))}\n\n`).join('');
     const from = process.cpuUsage();
-    format.reply(Buffer.from(told), 'text/event-stream');
+    format.reply(Buffer.from(body), 'text/event-stream');
     const { user } = process.cpuUsage(from);
     assert.ok(user < 4_000_000, `${user} µs`); // a tenth of a second; copying what came before at each event took twenty
   });

@@ -21,14 +21,14 @@ const contentOf = (raw: object, role = 'user') => ollamaChat.message({ role, ...
 const isUnreadable = (error: unknown) => error instanceof Unreadable;
 
 type Call = { id?: string; function: { index?: number; name: string; arguments: unknown } };
-type Said = { role: 'assistant'; content: string; thinking?: string; tool_calls?: Call[] };
+type AssistantMessage = { role: 'assistant'; content: string; thinking?: string; tool_calls?: Call[] };
 
 const call = (name: string, input: unknown, id?: string): Call => ({
   ...(id !== undefined && { id }),
   function: { index: 0, name, arguments: input },
 });
 
-const documentOf = (message: Said) => ({
+const documentOf = (message: AssistantMessage) => ({
   model: 'qwen3:8b',
   created_at,
   message,
@@ -46,7 +46,7 @@ function chunksOf({ message, ...tail }: ReturnType<typeof documentOf>, length = 
   ];
   const head = { model: tail.model, created_at };
   return [
-    ...says.map((said) => ({ ...head, message: { role: 'assistant', ...said }, done: false })),
+    ...says.map((delta) => ({ ...head, message: { role: 'assistant', ...delta }, done: false })),
     { ...tail, message: { role: 'assistant', content: '' } },
   ];
 }
@@ -109,7 +109,7 @@ test('the bytes tell a stream from a document, whatever the content type', () =>
 
 test('any reply is the same streamed, in one piece, and when it comes back as history', () => {
   const input = fc.oneof(fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }), fc.json(), fc.string());
-  const said = fc.record(
+  const anyMessage = fc.record(
     {
       role: fc.constant('assistant' as const),
       content: fc.string({ unit: 'binary' }),
@@ -123,7 +123,7 @@ test('any reply is the same streamed, in one piece, and when it comes back as hi
     { requiredKeys: ['role', 'content'] },
   );
   fc.assert(
-    fc.property(said, fc.integer({ min: 1, max: 9 }), (message, length) => {
+    fc.property(anyMessage, fc.integer({ min: 1, max: 9 }), (message, length) => {
       const document = JSON.parse(JSON.stringify(documentOf(message))) as typeof rich;
       const reply = oneShot(document);
       assert.equal(replyTo(ndjson(chunksOf(document, length))), reply);
@@ -143,7 +143,7 @@ test('two calls of one function stay two, in a line or in lines of their own', (
   const cities = ['Paris', 'London', 'Paris'];
   const message = { role: 'assistant', content: '', tool_calls: calls };
   for (const lines of [[message], calls.map((one) => ({ ...message, tool_calls: [one] }))]) {
-    const { content } = replyTo(ndjson(lines.map((said) => ({ message: said, done: false }))));
+    const { content } = replyTo(ndjson(lines.map((line) => ({ message: line, done: false }))));
     assert.equal(
       content.map((block) => [block.tool_use_id, block.tool_input]),
       cities.map((city) => ['weather', { city }]),
@@ -157,8 +157,8 @@ test("a result names its call by the call's id, else by the function", () => {
   assert.equal(id({ name: 'weather' }), ['weather']);
   assert.equal(id({ tool_name: 'weather', tool_call_id: 'call_1' }), ['call_1']);
   assert.equal(id({}), ['']);
-  const [asked] = oneShot(documentOf({ role: 'assistant', content: '', tool_calls: [call('weather', {})] })).content;
-  assert.equal(id({ tool_name: 'weather' }), [asked?.tool_use_id]);
+  const [use] = oneShot(documentOf({ role: 'assistant', content: '', tool_calls: [call('weather', {})] })).content;
+  assert.equal(id({ tool_name: 'weather' }), [use?.tool_use_id]);
 });
 
 test('a stream cut at any byte says less, never more', () => {
@@ -211,8 +211,8 @@ test('the last line says how it ended', () => {
 });
 
 test('usage: every token once', () => {
-  const usageOf = (told: object) => {
-    const { usage, usage_verbatim } = oneShot({ message: { content: 'a' }, done: true, ...told });
+  const usageOf = (reported: object) => {
+    const { usage, usage_verbatim } = oneShot({ message: { content: 'a' }, done: true, ...reported });
     return [usage && [usage.input_tokens, usage.output_tokens], usage_verbatim];
   };
   const both = { prompt_eval_count: 26, eval_count: 290 };
@@ -419,9 +419,9 @@ test('arbitrary JSON is read or Unreadable', () => {
         readable(() =>
           Reply.parse(oneShot({ message: json, done: json, done_reason: json, eval_count: json, error: json })),
         );
-        const asked = { messages: json, options: json, stream: json, model: json };
-        readable(() => ollamaChat.requestHead(asked, { messages: 1, tools: 0 }));
-        ollamaChat.isNoOp(asked, { messages: 0 });
+        const skeleton = { messages: json, options: json, stream: json, model: json };
+        readable(() => ollamaChat.requestHead(skeleton, { messages: 1, tools: 0 }));
+        ollamaChat.isNoOp(skeleton, { messages: 0 });
       }
       const body = ndjson([...jsons, ...jsons.map((message) => ({ message, done: message }))]);
       for (const contentType of [stream, 'application/json']) {

@@ -192,8 +192,8 @@ test('arbitrary JSON is read or Unreadable', () => {
       for (const one of jsons) {
         readable(() => Reply.parse(oneShot(one)));
         readable(() => ollamaGenerate.message(one));
-        const asked = { prompt: one, suffix: one, images: one, options: one };
-        for (const skeleton of [asked, { images: [one] }, { ...asked, prompt: 'x' }]) {
+        const full = { prompt: one, suffix: one, images: one, options: one };
+        for (const skeleton of [full, { images: [one] }, { ...full, prompt: 'x' }]) {
           readable(() =>
             ollamaGenerate.messagesOutside(skeleton).map((message) => canonicalContent(Message.parse(message))),
           );

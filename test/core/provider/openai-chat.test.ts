@@ -19,7 +19,7 @@ const oneShot = (document: unknown) => replyTo(JSON.stringify(document), 'applic
 const contentOf = (content: unknown, role = 'user') => openaiChat.message({ role, content }).content;
 
 type Call = { id: string; type: 'function'; function: { name: string; arguments: string } };
-type Said = {
+type AssistantMessage = {
   role: 'assistant';
   content: string | null;
   refusal?: string;
@@ -35,7 +35,7 @@ const usage = {
   completion_tokens_details: { reasoning_tokens: 20 },
 };
 
-const documentOf = (message: Said, finish_reason = 'stop') => ({
+const documentOf = (message: AssistantMessage, finish_reason = 'stop') => ({
   id: 'chatcmpl-1',
   object: 'chat.completion',
   model: 'gpt-4o-mini',
@@ -124,7 +124,7 @@ test('streamed and in one piece, a reply is the same', () => {
 });
 
 test('any reply is the same streamed, in one piece, and when it comes back as history', () => {
-  const said = fc.record(
+  const anyMessage = fc.record(
     {
       role: fc.constant('assistant' as const),
       content: fc.oneof(fc.constant(null), fc.string({ unit: 'binary' })),
@@ -137,7 +137,7 @@ test('any reply is the same streamed, in one piece, and when it comes back as hi
     { requiredKeys: ['role', 'content'] },
   );
   fc.assert(
-    fc.property(said, fc.integer({ min: 1, max: 9 }), (message, length) => {
+    fc.property(anyMessage, fc.integer({ min: 1, max: 9 }), (message, length) => {
       const document = JSON.parse(JSON.stringify(documentOf(message))) as typeof rich;
       const reply = oneShot(document);
       assert.equal(replyTo(chunkEvents(chunksOf(document, length))), reply);
@@ -238,12 +238,12 @@ test('of several choices the first is read', () => {
 });
 
 test('reasoning under either name, once', () => {
-  const said = { content: 'a', reasoning: 'r' };
+  const reasoned = { content: 'a', reasoning: 'r' };
   const expected = [
     { type: 'thinking', thinking: 'r' },
     { type: 'text', text: 'a' },
   ];
-  for (const message of [said, { ...said, reasoning_content: 'r' }]) {
+  for (const message of [reasoned, { ...reasoned, reasoning_content: 'r' }]) {
     assert.equal(oneShot({ choices: [{ message }] }).content, expected);
     assert.equal(replyTo(chunkEvents([{ choices: [{ delta: message }] }])).content, expected);
   }
@@ -283,7 +283,7 @@ test('an error within the stream', () => {
 });
 
 test('usage: every token once', () => {
-  const usageOf = (told: unknown) => oneShot({ choices: [], usage: told }).usage;
+  const usageOf = (reported: unknown) => oneShot({ choices: [], usage: reported }).usage;
   const base = {
     input_tokens: 0,
     output_tokens: 0,
@@ -292,7 +292,7 @@ test('usage: every token once', () => {
     cache_write_1h_tokens: 0,
     reasoning_tokens: 0,
   };
-  const cases: [name: string, told: unknown, usage: unknown][] = [
+  const cases: [name: string, reported: unknown, usage: unknown][] = [
     ['plain', { prompt_tokens: 9, completion_tokens: 6 }, { ...base, input_tokens: 9, output_tokens: 6 }],
     [
       'DeepSeek',
@@ -317,7 +317,7 @@ test('usage: every token once', () => {
     ['nothing', {}, null],
     ['null', null, null],
   ];
-  for (const [name, told, expected] of cases) assert.equal(usageOf(told), expected, name);
+  for (const [name, reported, expected] of cases) assert.equal(usageOf(reported), expected, name);
 });
 
 test('the last usage of a stream holds', () => {

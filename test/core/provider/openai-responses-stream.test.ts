@@ -41,8 +41,8 @@ test('streamed and in one piece, a reply is the same', () => {
 
 test('a terminal event without output has the items that came before it', () => {
   const events = responseEvents(richResponse);
-  for (const told of [{ output: [] }, { output: undefined }]) {
-    const bare = [...events.slice(0, -1), { type: 'response.completed', response: { ...richResponse, ...told } }];
+  for (const missing of [{ output: [] }, { output: undefined }]) {
+    const bare = [...events.slice(0, -1), { type: 'response.completed', response: { ...richResponse, ...missing } }];
     assert.equal(replyToEvents(bare), oneShot(richResponse));
   }
   const least = { type: 'response.completed', response: { id: 'resp_1' } };
@@ -204,10 +204,10 @@ test('an error within the stream', () => {
       ...begun,
       { type: 'response.failed', response: { ...richResponse, status: 'failed', output: [], error } },
     ]);
-  const told = failed({ code: 'context_length_exceeded', message: 'm' });
-  assert.equal(told.error, { type: 'context_length_exceeded', message: 'm' });
-  assert.equal([told.complete, told.stop_reason, told.usage_verbatim], [true, 'failed', responseUsage]);
-  assert.ok(told.content.length > 0);
+  const failure = failed({ code: 'context_length_exceeded', message: 'm' });
+  assert.equal(failure.error, { type: 'context_length_exceeded', message: 'm' });
+  assert.equal([failure.complete, failure.stop_reason, failure.usage_verbatim], [true, 'failed', responseUsage]);
+  assert.ok(failure.content.length > 0);
   assert.equal(failed(null).error, { type: 'failed', message: '' });
 });
 

@@ -107,7 +107,7 @@ test('errors instead of an answer', () => {
 });
 
 test('usage: every token once', () => {
-  const cases: [told: unknown, usage: unknown][] = [
+  const cases: [reported: unknown, usage: unknown][] = [
     [
       { input_tokens: 9, output_tokens: 6 },
       { ...zero, input_tokens: 9, output_tokens: 6 },
@@ -127,8 +127,8 @@ test('usage: every token once', () => {
     [{}, null],
     [null, null],
   ];
-  for (const [told, expected] of cases)
-    assert.equal(oneShot(response({ usage: told })).usage, expected, JSON.stringify(told));
+  for (const [reported, expected] of cases)
+    assert.equal(oneShot(response({ usage: reported })).usage, expected, JSON.stringify(reported));
 });
 
 test('the calls that are turns', () => {

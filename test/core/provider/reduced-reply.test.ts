@@ -30,7 +30,7 @@ const zeros = {
   message: { role: '', content: null },
   done: false,
 };
-const said = {
+const plainReply = {
   model: 'm',
   message: { role: 'assistant', content: [{ type: 'text', text: 'hi' }] },
   stop_reason: 'stop',
@@ -39,7 +39,7 @@ const said = {
 const test = suite('reduced reply');
 
 test('a call that was passed on whole is a tool call, and its answer a result; other whole items stay as they are', () => {
-  const blocksOf = (...content: object[]) => read({ ...said, message: { role: 'assistant', content } }).content;
+  const blocksOf = (...content: object[]) => read({ ...plainReply, message: { role: 'assistant', content } }).content;
   const item = {
     type: 'custom_tool_call',
     id: 'ctc_1',
@@ -151,10 +151,14 @@ test('one word of an answer is something', () => {
 });
 
 test('a torn answer is not complete, and an error is told', () => {
-  assert.is(read({ ...said, extra: { incomplete: true } }).complete, false);
-  assert.is(read({ ...said, extra: { partial: true, reducer_error: 'eof' } }).complete, false);
-  assert.is(read({ ...said, extra: { incomplete: false, partial: null } }).complete, true);
-  assert.is(read({ ...said, stop_reason: 'incomplete' }).complete, true, 'a model that ran out of tokens has answered');
+  assert.is(read({ ...plainReply, extra: { incomplete: true } }).complete, false);
+  assert.is(read({ ...plainReply, extra: { partial: true, reducer_error: 'eof' } }).complete, false);
+  assert.is(read({ ...plainReply, extra: { incomplete: false, partial: null } }).complete, true);
+  assert.is(
+    read({ ...plainReply, stop_reason: 'incomplete' }).complete,
+    true,
+    'a model that ran out of tokens has answered',
+  );
   assert.equal(read({ extra: { incomplete: true, error: { type: 'overloaded_error', message: 'busy' } } }), {
     content: [],
     model: '',
@@ -167,7 +171,7 @@ test('a torn answer is not complete, and an error is told', () => {
   });
   assert.equal(read({ extra: { error: 'busy' } }).error, { type: 'error', message: 'busy' });
   assert.equal(read({ extra: { error: {} } }).error, { type: 'error', message: '' });
-  assert.is(read({ ...said, extra: { error: '' } }).error, null);
+  assert.is(read({ ...plainReply, extra: { error: '' } }).error, null);
 });
 
 test('a block is what it says of itself', () => {
@@ -185,9 +189,9 @@ test('a block is what it says of itself', () => {
 
 test('an answer that cannot be read is refused without a word of it', () => {
   for (const content of [[{ text: 'secret' }], ['secret'], [null], [{ type: '', text: 'secret' }], [{ type: 7 }]]) {
-    refuses({ ...said, message: { role: 'assistant', content } }, /a content block has no type$/);
+    refuses({ ...plainReply, message: { role: 'assistant', content } }, /a content block has no type$/);
   }
-  refuses({ ...said, message: { content: { secret: 1 } } }, /neither text nor blocks$/);
+  refuses({ ...plainReply, message: { content: { secret: 1 } } }, /neither text nor blocks$/);
   for (const text of ['secret', '{"secret":', '']) refuses(text, /it is no JSON$/);
   for (const text of ['"secret"', '["secret"]', '7', 'null']) refuses(text, /it is no JSON object$/);
   for (const depth of [600, 10_000, 100_000]) {
@@ -199,9 +203,18 @@ test('an answer that cannot be read is refused without a word of it', () => {
 });
 
 test('tokens are whole numbers, and the prompt includes its cache', () => {
-  const usage = (told: unknown) => read({ ...said, usage: told }).usage;
-  for (const told of [undefined, null, {}, [], 'x', { prompt_tokens: 0 }, { total_tokens: 9 }, { prompt_tokens: -1 }]) {
-    assert.is(usage(told), null, JSON.stringify(told));
+  const usage = (reported: unknown) => read({ ...plainReply, usage: reported }).usage;
+  for (const reported of [
+    undefined,
+    null,
+    {},
+    [],
+    'x',
+    { prompt_tokens: 0 },
+    { total_tokens: 9 },
+    { prompt_tokens: -1 },
+  ]) {
+    assert.is(usage(reported), null, JSON.stringify(reported));
   }
   assert.is(usage({ prompt_tokens: 10.5, completion_tokens: 2 })?.input_tokens, 0);
   assert.is(

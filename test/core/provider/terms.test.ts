@@ -40,9 +40,9 @@ test('what an OpenAI answer tells of its bill, its tier beside the usage', () =>
   assert.equal(openaiTerms(usage, 'flex'), { ...silent, service_tier: 'flex', audio_tokens: 7 });
 });
 test('silence and nonsense are ordinary terms', () => {
-  for (const told of [null, undefined, 'usage', [], {}, { server_tool_use: 3, iterations: 'none', speed: null }]) {
-    assert.equal(anthropicTerms(told), silent);
-    assert.equal(openaiTerms(told), silent);
+  for (const reported of [null, undefined, 'usage', [], {}, { server_tool_use: 3, iterations: 'none', speed: null }]) {
+    assert.equal(anthropicTerms(reported), silent);
+    assert.equal(openaiTerms(reported), silent);
   }
 });
 test.run();
