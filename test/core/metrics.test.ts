@@ -258,7 +258,7 @@ test('what every call counts is noted first, and none of it is lost or counted t
     metrics.addedTtfb(0.001);
     if (call === 1_700) await metrics.text();
   }
-  for (let asked = 0; asked < 2; asked++) {
+  for (let scrape = 0; scrape < 2; scrape++) {
     const text = await metrics.text();
     assert.match(text, 'svc_proxy_requests_total{provider="openai",outcome="captured"} 2000');
     assert.match(text, 'svc_proxy_requests_total{provider="openai",outcome="partial"} 500');

@@ -205,7 +205,7 @@ test('a request that cannot be read has no purpose of its own', () => {
 });
 
 /** A history of so many messages, and how many of them were read to answer all that can be asked. */
-function asked(count: number): number {
+function readsFor(count: number): number {
   const messages = Array.from({ length: count }, (_, n) => ({ slice_id: String(n) }));
   let reads = 0;
   const read = ({ slice_id }: { slice_id: string }): Message => {
@@ -213,18 +213,18 @@ function asked(count: number): number {
     return { role: Number(slice_id) % 2 ? 'assistant' : 'user', content: [{ type: 'text', text: slice_id }] };
   };
   const format = formatById('anthropic.messages');
-  const said = traitsOf({ format, skeleton: {}, system: [], messages, read }, new Map<string, string>());
-  assert.is(said.system(), '');
+  const traits = traitsOf({ format, skeleton: {}, system: [], messages, read }, new Map<string, string>());
+  assert.is(traits.system(), '');
   assert.equal(
-    [wordsOf(said.first()), wordsOf(said.last()), wordsOf(said.last(2))],
+    [wordsOf(traits.first()), wordsOf(traits.last()), wordsOf(traits.last(2))],
     ['0', `${count - 1}`, `${count - 3}`],
   );
-  assert.is(said.last(count), null);
+  assert.is(traits.last(count), null);
   return reads;
 }
 
 test('of a long history only the ends are looked at', () => {
-  assert.is(asked(2_000), asked(10));
+  assert.is(readsFor(2_000), readsFor(10));
 });
 
 test.run();

@@ -133,9 +133,13 @@ test('an envelope and a thread told otherwise than in headers count as those in 
     ['x-claude-code-agent-id', 'sub'],
   ];
   const skeleton = { metadata: { user_id: '{"session_id":"theirs"}' } };
-  const told = { headers: [], project: 'configured', envelope: envelopeOf(headers), thread_id: 'sub' };
-  assert.equal(identityOf(told, skeleton), of(headers, skeleton, 'configured'));
-  assert.is(identityOf(told, skeleton).harness_id, 'claude', 'the body still speaks for what the envelope leaves out');
+  const enveloped = { headers: [], project: 'configured', envelope: envelopeOf(headers), thread_id: 'sub' };
+  assert.equal(identityOf(enveloped, skeleton), of(headers, skeleton, 'configured'));
+  assert.is(
+    identityOf(enveloped, skeleton).harness_id,
+    'claude',
+    'the body still speaks for what the envelope leaves out',
+  );
 });
 
 test('an id too long for an index is known by its hash', () => {

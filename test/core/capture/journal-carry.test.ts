@@ -26,7 +26,7 @@ const all = { entries: 1000, bytes: 1e9 };
 
 const test = suite('journal, calls carried forward');
 
-type Long = { copy: CallCopy; name: string; request: Uint8Array; said: Uint8Array[] };
+type Long = { copy: CallCopy; name: string; request: Uint8Array; responseChunks: Uint8Array[] };
 
 /** A journal with calls that stay open, beside traffic; `round` writes, reads, commits and deletes as intake does. */
 async function journalUnderLoad(longCalls: number) {
@@ -62,10 +62,10 @@ async function journalUnderLoad(longCalls: number) {
     tidy: () => load.reader.remove(load.reader.removable()),
     async round() {
       const n = load.rounds++;
-      for (const long of longs) say(long, bytesOf(40, n));
+      for (const long of longs) respond(long, bytesOf(40, n));
       writeCall(journal, `call ${n}`, bytesOf(ROUND_BYTES / 2, n), bytesOf(ROUND_BYTES / 2, n + 1));
       journal.recordOutcome({ at: '2026-11-21T09:30:00.000001Z', provider: 'openai', outcome: 'disabled' });
-      for (const long of longs) say(long, bytesOf(20, n + 7));
+      for (const long of longs) respond(long, bytesOf(20, n + 7));
       await load.take();
     },
     /** As a process does that begins again on the same journal while its writer lives on. */
@@ -85,20 +85,20 @@ function begun(journal: Journal, name: string, seed: number): Long {
   const request = bytesOf(700, seed);
   copy.requestBytes(request);
   copy.responseHead(answered());
-  return { copy, name, request, said: [] };
+  return { copy, name, request, responseChunks: [] };
 }
 
-function say({ copy, said }: Long, bytes: Uint8Array): void {
+function respond({ copy, responseChunks }: Long, bytes: Uint8Array): void {
   assert.ok(copy.responseBytes(bytes));
-  said.push(bytes);
+  responseChunks.push(bytes);
 }
 
-const saidBy = ({ said }: Long) => Buffer.concat(said);
+const responseOf = ({ responseChunks }: Long) => Buffer.concat(responseChunks);
 
 function assertWhole(long: Long, call: JournalCall | undefined): void {
   assert.ok(call?.closed, `${long.name} is whole`);
   assert.equal(Buffer.from(call.request), Buffer.from(long.request));
-  assert.equal(Buffer.from(call.response), saidBy(long));
+  assert.equal(Buffer.from(call.response), responseOf(long));
   assert.equal(call.answered, answered());
 }
 
@@ -114,7 +114,7 @@ test('an open call keeps no more than a few segments, whatever passes beside it,
     most = Math.max(most, load.bytesOnDisk());
   }
   assert.ok(most < 6 * SEGMENT_BYTES, `${most} bytes on disk at most, of ${120 * ROUND_BYTES} that passed`);
-  for (const long of load.longs) long.copy.close(closed(700, saidBy(long).length));
+  for (const long of load.longs) long.copy.close(closed(700, responseOf(long).length));
   await load.take();
   assert.equal(load.names, [...expected(120), 'long 0', 'long 1', 'long 2']);
   for (const long of load.longs) assertWhole(long, load.calls.get(long.name));
@@ -145,7 +145,7 @@ test('killed at any moment: the open call comes as crashed with all it had said,
         const entry = entries[index];
         assert.ok(entry?.kind === 'call');
         assert.equal(Buffer.from(entry.call.request), Buffer.from(long.request));
-        assert.equal(Buffer.from(entry.call.response), saidBy(long));
+        assert.equal(Buffer.from(entry.call.response), responseOf(long));
       }
       assert.not(existsSync(carriagePath(folder, load.journal.runId)), 'a beginning of one is cleared away');
     }
@@ -163,11 +163,11 @@ test('a second reader of the live journal goes on from what was carried', async 
     await load.tidy();
     if (n % 7 === 6) load.reopen();
     if (n === 30) {
-      first.copy.close(closed(700, saidBy(first).length));
+      first.copy.close(closed(700, responseOf(first).length));
       load.longs.shift();
     }
   }
-  second.copy.close(closed(700, saidBy(second).length));
+  second.copy.close(closed(700, responseOf(second).length));
   await load.take();
   assert.equal(
     load.names.filter((name) => name.startsWith('long')),
@@ -186,7 +186,7 @@ test('a call that has said more than would be gained is not written again and ag
   const load = await journalUnderLoad(1);
   const [long] = load.longs;
   assert.ok(long);
-  say(long, bytesOf(10 * SEGMENT_BYTES, 1));
+  respond(long, bytesOf(10 * SEGMENT_BYTES, 1));
   let written = 0;
   for (let n = 0; n < 60; n++) {
     await load.round();
@@ -196,7 +196,7 @@ test('a call that has said more than would be gained is not written again and ag
   }
   assert.ok(written <= 2, `carried ${written} times`);
   assert.ok(load.bytesOnDisk() < 35 * SEGMENT_BYTES);
-  long.copy.close(closed(700, saidBy(long).length));
+  long.copy.close(closed(700, responseOf(long).length));
   await load.take();
   assertWhole(long, load.calls.get(long.name));
   load.reader.close();
@@ -214,7 +214,7 @@ test('where the disk takes no carriage, the segments stay and nothing is lost', 
   }
   const dead = await readDead(copyOf(load.folder), load.positions()).catch(() => null);
   assert.equal(dead?.map(nameOf), ['long 0!', 'finished']);
-  long.copy.close(closed(700, saidBy(long).length));
+  long.copy.close(closed(700, responseOf(long).length));
   await load.take();
   assertWhole(long, load.calls.get(long.name));
   load.reader.close();

@@ -128,7 +128,7 @@ test('however calls interleave and chunks fall, live or dead, the same bytes com
         number,
         { copy: CallCopy; name: string; requestBytes: Uint8Array[]; responseBytes: Uint8Array[] }
       >();
-      const expected = new Map<string, { asked: Uint8Array; replied: Uint8Array }>();
+      const expected = new Map<string, { request: Uint8Array; response: Uint8Array }>();
       const order: string[] = [];
       const seen: string[] = [];
       let names = 0;
@@ -138,8 +138,8 @@ test('however calls interleave and chunks fall, live or dead, the same bytes com
           seen.push(nameOf(entry));
           if (entry.kind !== 'call') continue;
           const call = expected.get(entry.call.opened.svc_proxy_request_id);
-          assert.ok(call && Buffer.from(call.asked).equals(entry.call.request));
-          assert.ok(call && Buffer.from(call.replied).equals(entry.call.response));
+          assert.ok(call && Buffer.from(call.request).equals(entry.call.request));
+          assert.ok(call && Buffer.from(call.response).equals(entry.call.response));
           assert.ok(entry.call.closed);
         }
         const last = entries.at(-1);
@@ -165,7 +165,10 @@ test('however calls interleave and chunks fall, live or dead, the same bytes com
           journal.recordOutcome(counted);
           order.push('counted disabled');
         } else if (act === 'close') {
-          expected.set(now.name, { asked: Buffer.concat(now.requestBytes), replied: Buffer.concat(now.responseBytes) });
+          expected.set(now.name, {
+            request: Buffer.concat(now.requestBytes),
+            response: Buffer.concat(now.responseBytes),
+          });
           now.copy.close(closed(0, 0));
           order.push(now.name);
           open.delete(call);

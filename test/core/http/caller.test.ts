@@ -13,21 +13,21 @@ const telling = (trusted: boolean) => {
   app.use(callers(trusted));
   return app.get('/', (c) => c.json({ caller: callerOf(c), header: c.req.header('x-svc-auth-subject') ?? null }));
 };
-const told = async (trusted: boolean, headers: Record<string, string>) =>
+const callerSeen = async (trusted: boolean, headers: Record<string, string>) =>
   (await telling(trusted).request('/', { headers })).json();
 
 const nobody = { caller: null, header: null };
 
 test('the subject counts with trust, without it it is dropped; either way the header goes no further', async () => {
-  assert.equal(await told(true, { 'x-svc-auth-subject': 'ada@example.org' }), {
+  assert.equal(await callerSeen(true, { 'x-svc-auth-subject': 'ada@example.org' }), {
     caller: 'ada@example.org',
     header: null,
   });
-  assert.equal(await told(true, { 'X-SVC-Auth-Subject': 'cn=Ada, dc=example' }), {
+  assert.equal(await callerSeen(true, { 'X-SVC-Auth-Subject': 'cn=Ada, dc=example' }), {
     caller: 'cn=Ada, dc=example',
     header: null,
   });
-  assert.equal(await told(false, { 'x-svc-auth-subject': 'ada@example.org' }), nobody);
+  assert.equal(await callerSeen(false, { 'x-svc-auth-subject': 'ada@example.org' }), nobody);
 });
 
 test('nothing else that is sent is ever taken for an identity or a tenant', async () => {
@@ -60,14 +60,14 @@ test('nothing else that is sent is ever taken for an identity or a tenant', asyn
     'cookie',
     'from',
   ])
-    for (const trusted of [true, false]) assert.equal(await told(trusted, { [name]: 'mallory' }), nobody, name);
+    for (const trusted of [true, false]) assert.equal(await callerSeen(trusted, { [name]: 'mallory' }), nobody, name);
 });
 
 test('a subject that is empty, endless or has control characters is nobody', async () => {
   for (const subject of ['', ' ', 'x'.repeat(257), 'a\tb', 'a\u0085b'])
-    assert.equal(await told(true, { 'x-svc-auth-subject': subject }), nobody, JSON.stringify(subject));
+    assert.equal(await callerSeen(true, { 'x-svc-auth-subject': subject }), nobody, JSON.stringify(subject));
   const longest = 'x'.repeat(256);
-  assert.equal(await told(true, { 'x-svc-auth-subject': longest }), { caller: longest, header: null });
+  assert.equal(await callerSeen(true, { 'x-svc-auth-subject': longest }), { caller: longest, header: null });
 });
 
 test('a subject that is sent twice is nobody: one of them is not from the gateway', async () => {

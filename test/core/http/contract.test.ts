@@ -6,7 +6,7 @@ import { Failure, json, routes } from '../../../core/http/routes.ts';
 
 const test = suite('contract');
 
-type Told = {
+type Variant = {
   summary?: string;
   answer?: string;
   about?: string; // doc comment of a schema
@@ -19,31 +19,31 @@ type Told = {
 };
 
 /** A small contract, told in different words. */
-const document = (told: Told = {}, version = '1.0.0') => {
+const document = (variant: Variant = {}, version = '1.0.0') => {
   const Owner = z.object({ name: z.string(), description: z.string() }).openapi('Owner');
   const Thing = z
     .object({
-      [told.field ?? 'id']: z.string(),
+      [variant.field ?? 'id']: z.string(),
       title: z.string(),
-      owner: told.aboutField ? Owner.describe(told.aboutField) : Owner,
+      owner: variant.aboutField ? Owner.describe(variant.aboutField) : Owner,
     })
     .openapi('Thing', {
-      ...(told.about ? { description: told.about } : {}),
-      ...(told.example ? { example: told.example } : {}),
+      ...(variant.about ? { description: variant.about } : {}),
+      ...(variant.example ? { example: variant.example } : {}),
     });
   const limit = z.string().optional();
   const route = createRoute({
     method: 'get',
     path: '/things',
-    summary: told.summary ?? 'All things',
+    summary: variant.summary ?? 'All things',
     request: {
       query: z.object({
-        [told.parameter ?? 'limit']: told.aboutParameter ? limit.describe(told.aboutParameter) : limit,
+        [variant.parameter ?? 'limit']: variant.aboutParameter ? limit.describe(variant.aboutParameter) : limit,
       }),
     },
     responses: {
-      200: json(Thing, told.answer ?? 'A thing'),
-      ...Object.fromEntries((told.statuses ?? [400]).map((status) => [status, json(Failure, 'No')])),
+      200: json(Thing, variant.answer ?? 'A thing'),
+      ...Object.fromEntries((variant.statuses ?? [400]).map((status) => [status, json(Failure, 'No')])),
     },
   });
   const app = routes().openapi(route, (c) =>

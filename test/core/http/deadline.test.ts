@@ -10,11 +10,11 @@ import { Problem } from '../../../core/model/problem.ts';
 
 const test = suite('deadline');
 
-/** Answers when it is released; `asked` counts the pages that its stream asks for. */
+/** Answers when it is released; `pages` counts those that its stream asks for. */
 const slow = (ms: number) => {
   const log: string[] = [];
   const logger = pino({}, { write: (line: string) => void log.push(line) });
-  const seen = { asked: 0 };
+  const seen = { pages: 0 };
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -37,7 +37,7 @@ const slow = (ms: number) => {
       (async function* () {
         await held;
         for (;;) {
-          seen.asked++;
+          seen.pages++;
           yield 'x'.repeat(100_000);
         }
       })(),
@@ -82,7 +82,7 @@ test('what comes afterwards is dropped, and no further page is asked for', async
   await app.request('/fails');
   release();
   await sleep(50);
-  assert.is(seen.asked, 1, 'the page that was under way');
+  assert.is(seen.pages, 1, 'the page that was under way');
 });
 
 test('what has begun in time may go on for as long as it likes', async () => {

@@ -35,7 +35,7 @@ const speaking = (port: number): { socket: Socket; answer: Promise<string> } => 
   // a write that fails once the answer is there is no failure: `once` would make one of it
   return { socket, answer: new Promise((resolve) => socket.on('close', () => resolve(text))) };
 };
-const said = (port: number, bytes: string): Promise<string> => {
+const responseTo = (port: number, bytes: string): Promise<string> => {
   const { socket, answer } = speaking(port);
   socket.write(bytes, 'latin1');
   return answer;
@@ -75,7 +75,7 @@ test('bytes that are no request are answered 400, whatever they are', () =>
       `POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n${LAST}zz\r\n`,
       `POST / HTTP/1.1\r\ntransfer-encoding: gzip\r\n${LAST}x`,
     ]) {
-      const answer = await said(port, bytes);
+      const answer = await responseTo(port, bytes);
       if (answer.includes('hello'))
         assert.match(bytes, /^POST .*chunked/s, bytes); // answered before the body was looked at
       else assert.is(problemOf(answer).error, 'Cannot read the request: it is malformed', bytes);
@@ -86,8 +86,8 @@ test('targets that are no path of ours never reach a handler', () =>
   serving(
     async (port) => {
       for (const target of ['*', 'localhost:80', '/a\\b', 'ftp://localhost/x', 'http://'])
-        assert.is(problemOf(await said(port, `OPTIONS ${target} HTTP/1.1\r\n${LAST}`)).status, 400, target);
-      assert.is(await said(port, `CONNECT localhost:80 HTTP/1.1\r\n${LAST}`), '', 'no tunnels here');
+        assert.is(problemOf(await responseTo(port, `OPTIONS ${target} HTTP/1.1\r\n${LAST}`)).status, 400, target);
+      assert.is(await responseTo(port, `CONNECT localhost:80 HTTP/1.1\r\n${LAST}`), '', 'no tunnels here');
     },
     () => {
       throw new Error('asked');
@@ -97,7 +97,7 @@ test('targets that are no path of ours never reach a handler', () =>
 test('a handler that throws is 500, and its words stay here', () =>
   serving(
     async (port) => {
-      const answer = await said(port, `GET / HTTP/1.1\r\n${LAST}`);
+      const answer = await responseTo(port, `GET / HTTP/1.1\r\n${LAST}`);
       assert.match(answer, /^HTTP\/1.1 500 /);
       assert.match(answer, 'Internal error');
       assert.not.match(answer, 'secret');
@@ -113,17 +113,17 @@ test('a head past 32 KiB or 200 headers is 431', () =>
       ['many headers', Array.from({ length: 4_000 }, (_, n) => `x-${n}: y\r\n`).join('')],
       ['just too many', Array.from({ length: 201 }, (_, n) => `x-${n}: y\r\n`).join('')],
     ] as const) {
-      const problem = problemOf(await said(port, `GET / HTTP/1.1\r\n${head}${LAST}`));
+      const problem = problemOf(await responseTo(port, `GET / HTTP/1.1\r\n${head}${LAST}`));
       assert.equal([problem.status, problem.code], [431, 'head-too-large'], note);
     }
     const body = `content-length: 4000000\r\n${LAST}${'z'.repeat(4_000_000)}`;
     const many = Array.from({ length: 201 }, (_, n) => `x-${n}: y\r\n`).join('');
-    const problem = problemOf(await said(port, `POST / HTTP/1.1\r\n${many}${body}`));
+    const problem = problemOf(await responseTo(port, `POST / HTTP/1.1\r\n${many}${body}`));
     assert.is(problem.code, 'head-too-large', 'and whoever still sends its body reads it');
     const most = Array.from({ length: 198 }, (_, n) => `x-${n}: ${'y'.repeat(100)}\r\n`).join('');
-    assert.match(await said(port, `GET / HTTP/1.1\r\n${most}${LAST}`), /^HTTP\/1.1 200 /);
+    assert.match(await responseTo(port, `GET / HTTP/1.1\r\n${most}${LAST}`), /^HTTP\/1.1 200 /);
     assert.is(
-      problemOf(await said(port, `GET /${'a'.repeat(40_000)} HTTP/1.1\r\n${LAST}`)).status,
+      problemOf(await responseTo(port, `GET /${'a'.repeat(40_000)} HTTP/1.1\r\n${LAST}`)).status,
       431,
       'a long target',
     );
@@ -133,7 +133,7 @@ test('no header is passed over in silence: one that a guard looks at may be the 
   serving(
     async (port) => {
       const many = Array.from({ length: 190 }, (_, n) => `x-${n}: y\r\n`).join('');
-      const answer = await said(port, `GET / HTTP/1.1\r\n${many}origin: http://evil.example\r\n${LAST}`);
+      const answer = await responseTo(port, `GET / HTTP/1.1\r\n${many}origin: http://evil.example\r\n${LAST}`);
       assert.ok(answer.endsWith('http://evil.example'), answer);
     },
     (request) => new Response(request.headers.get('origin'), { headers: { 'content-length': '19' } }),
@@ -179,25 +179,25 @@ test('a body that trickles in is 408, and the handler is told that there is no m
 test('requests that are sent ahead are answered in turn, and nonsense behind one never in its place', async () => {
   await serving(async (port) => {
     const many = Array.from({ length: 100 }, () => 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n').join('');
-    const answer = await said(port, `${many}GET / HTTP/1.1\r\n${LAST}`);
+    const answer = await responseTo(port, `${many}GET / HTTP/1.1\r\n${LAST}`);
     assert.is(answer.split('HTTP/1.1 200 OK').length - 1, 101);
   });
-  let asked = 0;
+  let requests = 0;
   await serving(
     async (port) => {
-      const answer = await said(
+      const answer = await responseTo(
         port,
         'GET /1 HTTP/1.1\r\nhost: localhost\r\n\r\nGET /2 HTTP/1.1\r\nbad header\r\n\r\n',
       );
       assert.is(answer, '', 'cut: an answer 400 would be taken for that to the first request');
     },
     async () => {
-      asked++;
+      requests++;
       await sleep(50);
       return new Response('1');
     },
   );
-  assert.is(asked, 1);
+  assert.is(requests, 1);
 });
 
 test('a connection that is kept alive without use is closed', () =>

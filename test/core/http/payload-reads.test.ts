@@ -20,7 +20,7 @@ const LARGE = 'x'.repeat(100_000);
 
 /** One place. `/stream` goes on until it is told otherwise: by `fail`, or by `finish`. */
 const reading = ({ deadlineMs = 60_000 } = {}) => {
-  const told = { fail: false, finish: false, held: Promise.resolve() };
+  const control = { fail: false, finish: false, held: Promise.resolve() };
   const app = routes();
   app.onError(onError(log));
   app.use(deadline(deadlineMs));
@@ -33,9 +33,9 @@ const reading = ({ deadlineMs = 60_000 } = {}) => {
     jsonStream(
       c,
       (async function* () {
-        await told.held;
-        while (!told.finish) {
-          if (told.fail) throw new Error('no');
+        await control.held;
+        while (!control.finish) {
+          if (control.fail) throw new Error('no');
           yield LARGE;
           await sleep(1);
         }
@@ -44,7 +44,7 @@ const reading = ({ deadlineMs = 60_000 } = {}) => {
     ),
   );
   const status = async (path = '/small') => (await app.request(path)).status;
-  return { app, told, status };
+  return { app, control, status };
 };
 
 const becomesFree = async (status: () => Promise<number>) => {
@@ -70,19 +70,19 @@ test('one too many is refused, told why and when to ask again', async () => {
 });
 
 test('the place comes back with the last byte, and not before', async () => {
-  const { app, told, status } = reading();
+  const { app, control, status } = reading();
   const reader = (await app.request('/stream')).body?.getReader();
   await reader?.read();
   assert.is(await status(), 503);
-  told.finish = true;
+  control.finish = true;
   while (!(await reader?.read())?.done);
   await becomesFree(status);
 });
 
 test('the place comes back when the stream fails', async () => {
-  const { app, told, status } = reading();
+  const { app, control, status } = reading();
   const response = await app.request('/stream');
-  told.fail = true;
+  control.fail = true;
   await response.text().catch(() => {});
   await becomesFree(status);
 });
@@ -109,9 +109,9 @@ test('HEAD begins the answer as GET does and takes none of it', async () => {
 });
 
 test('past the deadline the place is held until the database has answered', async () => {
-  const { app, told, status } = reading({ deadlineMs: 20 });
+  const { app, control, status } = reading({ deadlineMs: 20 });
   let release = () => {};
-  told.held = new Promise((resolve) => {
+  control.held = new Promise((resolve) => {
     release = resolve;
   });
   const late = await app.request('/stream');
