@@ -37,7 +37,7 @@ for (const wall of walls) {
       const port = await listening(createServer(), 0);
       const socket = await listening(createServer(), socketPath);
       const victim = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1_000)'], { stdio: 'ignore' });
-      await withCassette('hostile.mjs', { wall, module: { network }, folder }, async ({ running, readJson: told }) => {
+      await withCassette('hostile.mjs', { wall, module: { network }, folder }, async ({ running, readJson }) => {
         const { level, stops, does_not_stop } = running.confinement;
         const says = (words: string): boolean => {
           const stopped = stops.some((claim) => claim.includes(words));
@@ -45,11 +45,11 @@ for (const wall of walls) {
           assert.is(stopped !== open, true, `${words}: said once`);
           return stopped;
         };
-        const refused = async (path: string) => 'refused' in (await told(path));
+        const refused = async (path: string) => 'refused' in (await readJson(path));
         assert.is(level, wall === 'jail' && !network ? 'full' : 'partial');
 
         assert.ok(says('the environment of the service'));
-        const { env, argv } = await told('/environment');
+        const { env, argv } = await readJson('/environment');
         assert.equal(env, {});
         assert.is(argv, 3);
 
@@ -102,8 +102,8 @@ for (const wall of walls) {
   });
 
   test(`${wall}: a loop beside a full thread pool keeps one processor busy, where that is said`, async () => {
-    await withCassette('hostile.mjs', { wall }, async ({ running, readJson: told }) => {
-      const { seen, busy } = await told('/processors');
+    await withCassette('hostile.mjs', { wall }, async ({ running, readJson }) => {
+      const { seen, busy } = await readJson('/processors');
       const { stops, does_not_stop } = running.confinement;
       if (wall === 'permissions') return assert.ok(does_not_stop.includes('keeping several processors busy'));
       assert.ok(stops.includes('keeping more than one processor busy'));

@@ -47,7 +47,7 @@ test('thousands of answers that come before the end of an upload do not end it',
 });
 
 test('thousands of callers who leave do not end it', async () => {
-  await withCassette('friendly.mjs', {}, async ({ ask, readJson: told, running }) => {
+  await withCassette('friendly.mjs', {}, async ({ ask, readJson, running }) => {
     await many(async () => {
       const left = new AbortController();
       const answer = await ask('/events', { signal: left.signal });
@@ -57,7 +57,7 @@ test('thousands of callers who leave do not end it', async () => {
         (error) => assert.is(error.message, 'enough'),
       );
     });
-    await eventually(async () => (await told('/made')).cancelled === TIMES);
+    await eventually(async () => (await readJson('/made')).cancelled === TIMES);
     assert.is(running.liveness().restarts, 0);
   });
 });
@@ -74,9 +74,9 @@ test('thousands of streams of rows that are not read to their end do not end it'
       }
     },
   });
-  await withCassette('friendly.mjs', { handed: { DB } }, async ({ readJson: told, running }) => {
+  await withCassette('friendly.mjs', { handed: { DB } }, async ({ readJson, running }) => {
     await many(async () => {
-      assert.equal(await told('/rows?take=1'), { taken: 1, sum: 0 });
+      assert.equal(await readJson('/rows?take=1'), { taken: 1, sum: 0 });
     });
     await eventually(() => left === TIMES);
     assert.is(running.liveness().restarts, 0);

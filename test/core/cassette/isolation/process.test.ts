@@ -26,9 +26,9 @@ test('it says what it is before anything of it runs', async () => {
 });
 
 test('method, address, headers, status and cookies pass as they are', async () => {
-  await withCassette('friendly.mjs', {}, async ({ ask, readJson: told }) => {
+  await withCassette('friendly.mjs', {}, async ({ ask, readJson }) => {
     const headers = { 'x-caller': 'someone', 'svc-operation': 'close' };
-    assert.equal(await told('/told?a=%20b', { method: 'DELETE', headers }), {
+    assert.equal(await readJson('/told?a=%20b', { method: 'DELETE', headers }), {
       method: 'DELETE',
       url: 'http://localhost/told?a=%20b',
       headers: { 'x-caller': 'someone' },
@@ -44,7 +44,7 @@ test('method, address, headers, status and cookies pass as they are', async () =
 });
 
 test('100 MB stream in flat memory, and the first chunk comes long before the last is made', async () => {
-  await withCassette('friendly.mjs', {}, async ({ ask, readJson: told }) => {
+  await withCassette('friendly.mjs', {}, async ({ ask, readJson }) => {
     const lines = 100_000;
     const answer = await ask(`/ndjson?lines=${lines}`);
     const reader = answer.body?.getReader();
@@ -55,7 +55,7 @@ test('100 MB stream in flat memory, and the first chunk comes long before the la
     for (let chunk = await reader?.read(); chunk && !chunk.done; chunk = await reader?.read()) {
       if (bytes === 0) {
         await new Promise((resolve) => setTimeout(resolve, 200));
-        const { made } = await told('/made');
+        const { made } = await readJson('/made');
         assert.ok(Number(made) < 5_000, `${made} lines were made for a reader who had read one chunk`);
       }
       bytes += chunk.value.length;
@@ -137,24 +137,24 @@ test('an upload that breaks off never looks complete to the cassette', async () 
 });
 
 test('a stream of events comes event by event, and ends in the cassette when its reader leaves', async () => {
-  await withCassette('friendly.mjs', {}, async ({ ask, readJson: told }) => {
+  await withCassette('friendly.mjs', {}, async ({ ask, readJson }) => {
     const answer = await ask('/events');
     assert.is(answer.headers.get('content-type'), 'text/event-stream');
     const reader = answer.body?.getReader();
     const first = new TextDecoder().decode((await reader?.read())?.value);
     assert.is(first, 'data: 0\n\n');
     await reader?.cancel();
-    await eventually(async () => (await told('/made')).cancelled === 1);
+    await eventually(async () => (await readJson('/made')).cancelled === 1);
   });
 });
 
 test('a caller who leaves aborts the request in the cassette', async () => {
-  await withCassette('friendly.mjs', {}, async ({ ask, readJson: told }) => {
+  await withCassette('friendly.mjs', {}, async ({ ask, readJson }) => {
     const caller = new AbortController();
     const answer = ask('/hangs', { signal: caller.signal }).catch((error: unknown) => error);
     setTimeout(() => caller.abort(), 100);
     assert.is(((await answer) as Error).name, 'AbortError');
-    await eventually(async () => (await told('/made')).aborted === 1);
+    await eventually(async () => (await readJson('/made')).aborted === 1);
   });
 });
 
@@ -203,8 +203,8 @@ test('many statements at a time take turns, also within the reading of rows', as
       for (let n = 0; n < 3; n += 1) yield { n };
     },
   } as Db;
-  await withCassette('friendly.mjs', { handed: { DB: withRowTexts(DB) } }, async ({ readJson: told }) => {
-    const answers = await Promise.all(Array.from({ length: 40 }, () => told('/rows-and-queries')));
+  await withCassette('friendly.mjs', { handed: { DB: withRowTexts(DB) } }, async ({ readJson }) => {
+    const answers = await Promise.all(Array.from({ length: 40 }, () => readJson('/rows-and-queries')));
     assert.ok(answers.every(({ queries }) => queries === 3));
     assert.ok(most > 1 && most <= 8, `${most} at a time`);
   });
@@ -212,15 +212,11 @@ test('many statements at a time take turns, also within the reading of rows', as
 
 test('it is handed what it was granted, and no more', async () => {
   const CORE = { fetch: async () => new Response('') };
-  await withCassette(
-    'friendly.mjs',
-    { handed: { CONFIG: { 'a.b': [1, 'two'] }, CORE } },
-    async ({ readJson: told }) => {
-      assert.equal(await told('/env'), { has: ['CONFIG', 'CORE', 'LOG'], config: { 'a.b': [1, 'two'] } });
-    },
-  );
-  await withCassette('hostile.mjs', {}, async ({ readJson: told }) => {
-    assert.equal(await told('/ungranted'), { has: ['CONFIG', 'LOG'] });
+  await withCassette('friendly.mjs', { handed: { CONFIG: { 'a.b': [1, 'two'] }, CORE } }, async ({ readJson }) => {
+    assert.equal(await readJson('/env'), { has: ['CONFIG', 'CORE', 'LOG'], config: { 'a.b': [1, 'two'] } });
+  });
+  await withCassette('hostile.mjs', {}, async ({ readJson }) => {
+    assert.equal(await readJson('/ungranted'), { has: ['CONFIG', 'LOG'] });
   });
 });
 
@@ -269,16 +265,16 @@ test('rows are streamed at the pace of the reader, and end when it stops or they
   } as Db;
   let rows = 50_000;
   let failAt = -1;
-  await withCassette('friendly.mjs', { handed: { DB: withRowTexts(DB) } }, async ({ readJson: told }) => {
-    assert.equal(await told('/rows'), { taken: rows, sum: (rows * (rows - 1)) / 2 });
+  await withCassette('friendly.mjs', { handed: { DB: withRowTexts(DB) } }, async ({ readJson }) => {
+    assert.equal(await readJson('/rows'), { taken: rows, sum: (rows * (rows - 1)) / 2 });
     assert.is(ended, 1);
     made = 0;
-    assert.equal(await told('/rows?take=3'), { taken: 3, sum: 3 });
+    assert.equal(await readJson('/rows?take=3'), { taken: 3, sum: 3 });
     await eventually(() => ended === 2);
     assert.ok(made < 20_000, `${made} rows were made for three`);
     rows = 10;
     failAt = 4;
-    assert.equal(await told('/rows'), { taken: 5, name: 'DatabaseError', message: 'canceling statement' });
+    assert.equal(await readJson('/rows'), { taken: 5, name: 'DatabaseError', message: 'canceling statement' });
   });
 });
 

@@ -40,10 +40,10 @@ const userRecord = (n: number) => ({
 });
 
 type Listener = Awaited<ReturnType<typeof serveIngest>>;
-type Run = { args?: Partial<Parameters<typeof sync>[1]>; env?: Record<string, string>; patienceMs?: number };
+type Run = { args?: Partial<Parameters<typeof sync>[1]>; env?: Record<string, string>; retryForMs?: number };
 
 /** Runs the command; `bodies` are what came, parsed. */
-async function run(home: string, address: string, { args = {}, env = {}, patienceMs }: Run = {}) {
+async function run(home: string, address: string, { args = {}, env = {}, retryForMs }: Run = {}) {
   const [out, err]: [string[], string[]] = [[], []];
   const io = {
     out: (text: string) => void out.push(text),
@@ -54,7 +54,7 @@ async function run(home: string, address: string, { args = {}, env = {}, patienc
   };
   const loaded = loadConfig({ flags: { 'ingest.listen': new URL(address).host }, env: {}, cwd: home, home });
   const options = { json: true, dryRun: false, sinceDays: null, evenRecorded: true, isTerminal: false, ...args };
-  const code = await sync(loaded, { ...options, ...(patienceMs !== undefined && { retryForMs: patienceMs }) }, io);
+  const code = await sync(loaded, { ...options, ...(retryForMs !== undefined && { retryForMs }) }, io);
   const text = stripVTControlCharacters(out.join(''));
   return { code, text, err: err.join(''), summary: options.json ? (JSON.parse(text) as Json) : null };
 }
@@ -207,7 +207,7 @@ test('a large file is sent in parts that make it up, and goes on after an interr
   await listening(
     async (listener) => {
       isAway = true;
-      const failed = await run(home, listener.address, { patienceMs: 50 }).catch((error: Error) => error);
+      const failed = await run(home, listener.address, { retryForMs: 50 }).catch((error: Error) => error);
       assert.instance(failed, Error);
       assert.match(String(failed), 'Cannot send the transcripts: the service takes nothing at the moment: no database');
       const before = bodiesOf(listener).filter((_, n) => n < 2);

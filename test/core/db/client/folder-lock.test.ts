@@ -93,7 +93,7 @@ test('a pid in use again, an earlier boot and a torn claim hold nothing', async 
   assert.equal(await readdir(folder), ['config.toml']);
 });
 
-test('of processes that start at once one gets it', async () => {
+test('of processes that start at once never two get it', async () => {
   await mkdir(folder);
   const lockers = Array.from({ length: 6 }, locker);
   const outputs = await Promise.all(lockers.map((each) => each.output));
