@@ -75,7 +75,7 @@ const attempts = {
     process.stdout.write('y'.repeat(5_000_000));
     return new Response('written');
   },
-  '/flood-log': (_told, env) => {
+  '/flood-log': (_request, env) => {
     for (let i = 0; i < 20_000; i += 1) env.LOG.info({ i }, 'x'.repeat(500));
     return new Response('flooded');
   },
@@ -124,7 +124,7 @@ const attempts = {
         },
       }),
     ),
-  '/ungranted': (_told, env) => Response.json({ has: Object.keys(env).sort() }),
+  '/ungranted': (_request, env) => Response.json({ has: Object.keys(env).sort() }),
   '/hold': () => new Promise(() => {}),
 };
 
