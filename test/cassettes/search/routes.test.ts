@@ -18,7 +18,7 @@ const posted = (body: unknown, type = 'application/json'): RequestInit => ({
 });
 
 /** Each call in a session of its own. */
-export async function storeExchanges(
+async function storeExchanges(
   database: TestDatabase,
   exchanges: readonly (readonly [string, string])[],
   from = 0,
