@@ -18,11 +18,7 @@ const posted = (body: unknown, type = 'application/json'): RequestInit => ({
 });
 
 /** Each call in a session of its own. */
-async function storeExchanges(
-  database: TestDatabase,
-  exchanges: readonly (readonly [string, string])[],
-  from = 0,
-) {
+async function storeExchanges(database: TestDatabase, exchanges: readonly (readonly [string, string])[], from = 0) {
   const calls = exchanges.map(([asks, answers], i) =>
     journalCall(`session-${from + i}`, { at: from + i, says: [user(asks)], answers: answer(answers) }),
   );
