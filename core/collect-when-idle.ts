@@ -13,17 +13,22 @@ export function collectWhenIdle({ lookMs = 10_000, looks = 2 } = {}): () => void
   let before = performance.eventLoopUtilization();
   let idle = 0;
   let left = 0;
+  let collecting = false;
   const looking = setInterval(() => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
     idle = utilization < IDLE_UTILIZATION ? idle + 1 : 0;
-    if (idle < looks || (!hasGarbage && heapBytes() < left + WORTH_BYTES)) return;
+    if (collecting || idle < looks || (!hasGarbage && heapBytes() < left + WORTH_BYTES)) return;
     hasGarbage = false;
-    collectAvailable();
-    left = heapBytes();
-    before = performance.eventLoopUtilization(); // this was no work
-    idle = 0;
+    collecting = true;
+    const collected = () => {
+      left = heapBytes();
+      before = performance.eventLoopUtilization(); // this was no work
+      idle = 0;
+      collecting = false;
+    };
+    collectAvailable().then(collected, collected); // where it is refused, V8 collects when it needs room
   }, lookMs).unref();
   return () => clearInterval(looking);
 }
