@@ -23,8 +23,8 @@ export async function collectAvailable(): Promise<void> {
 }
 
 /**
- * `gc` moves what is left on half-empty pages only as fast as V8 once measured that it could, and after a measurement on a busy machine not at all
- * (https://chromedevtools.github.io/devtools-protocol/tot/HeapProfiler/#method-collectGarbage).
+ * As V8 does when memory is short (https://chromedevtools.github.io/devtools-protocol/tot/HeapProfiler/#method-collectGarbage). `gc` empties
+ * half-empty pages only as fast as V8 once measured that it could, and after a measurement on a busy machine not at all.
  */
 async function collectAsDebugger(): Promise<void> {
   const { Session } = await import('node:inspector');

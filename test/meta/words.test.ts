@@ -28,9 +28,9 @@ const STORED: readonly string[] = [
   'test/core/derive/stored-state.test.ts: told',
 ];
 
-/** A name in snake_case is a column or a field of the API, which stays. */
 const own = WORDS.map(([word]) => word).join('|');
 const capital = own.replace(/(^|\|)[a-z]/g, (start) => start.toUpperCase());
+/** A name in snake_case is a column or a field of the API, which stays. */
 const FORBIDDEN = new RegExp(`^(?:${own})(?![a-z_])|(?:${capital})(?![a-z])`);
 
 /** The names that a source declares: not those of what it uses, and no prose. */

@@ -136,8 +136,8 @@ const LOG_SEGMENTS = 3;
  * the pages in use is a quarter of the default: it is filled with zeros at each start and stays in memory, and what is not in it comes from
  * the system's page cache. (`npm run bench -- intake`, whose databases are small, is the same at 16, 32 and 128 MB.)
  * After a checkpoint at most as many segments of the write-ahead log are kept for reuse as are written between two.
- * `analyze` holds 300 rows for each unit of the target, and nothing else runs until it is done: at the default of 100 it takes up to a
- * second for spans, and leaves 36 MiB of WebAssembly memory, which never shrinks. 7,500 rows show the same distributions.
+ * `analyze` holds 300 rows for each unit of the target, and nothing else runs until it is done: at the default of 100 it takes a second for
+ * spans, and leaves 36 MiB of WebAssembly memory, which never shrinks. 7,500 rows take a quarter of the time and show the same distributions.
  */
 const START = [
   ...PGlite.defaultStartParams.filter((param) => param !== '-F'),
