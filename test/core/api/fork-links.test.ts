@@ -182,9 +182,9 @@ databaseSuite('fork links', (test, database) => {
     } as unknown as Sql;
     await linksOf(listening, { of: { session_id: idOf('session', 4_321) }, after: null, limit: 50 });
     await linksOf(listening, { of: { trace_id: idOf('trace', 432) }, after: null, limit: 50 });
-    const questions = statements.map((one) => new PgDialect().sqlToQuery(one));
+    const queries = statements.map((one) => new PgDialect().sqlToQuery(one));
     const ids = [0, 1, 2].map((n) => idOf('session', 4_321 + n));
-    questions.push(
+    queries.push(
       { sql: 'select * from svc_v1.span_links l where l.session_id = $1::uuid', params: [ids[0]] },
       {
         sql: `select a.id, (select count(*) from svc_v1.span_links l where l.session_id = a.id) as links
@@ -193,7 +193,7 @@ databaseSuite('fork links', (test, database) => {
       },
     );
     const found = [1, 11, 1, 3]; // ten sessions go on from the trace's, and it goes on from another
-    for (const [i, { sql, params }] of questions.entries()) {
+    for (const [i, { sql, params }] of queries.entries()) {
       const plan = await explained(sql, params);
       const read = nodesOf(plan)
         .filter((node) => /Scan/.test(node['Node Type']) && node['Node Type'] !== 'Subquery Scan')
