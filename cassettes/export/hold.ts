@@ -21,7 +21,9 @@ export async function* chunksOf(
 const encoder = new TextEncoder();
 
 /** `whole`: the export ended within the bytes that are held back. */
-export type Held = { whole: Uint8Array<ArrayBuffer>; rest: null } | { whole: null; rest: ReadableStream<Uint8Array> };
+export type HeldExport =
+  | { whole: Uint8Array<ArrayBuffer>; rest: null }
+  | { whole: null; rest: ReadableStream<Uint8Array> };
 
 type HoldOptions = {
   /** How much is held back before anything is sent. */
@@ -36,7 +38,7 @@ type HoldOptions = {
 export async function held(
   chunks: AsyncGenerator<Uint8Array, void>,
   { bytes, signal, failed }: HoldOptions,
-): Promise<Held> {
+): Promise<HeldExport> {
   const first: Uint8Array[] = [];
   try {
     for (let size = 0; size < bytes; ) {

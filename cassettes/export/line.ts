@@ -1,7 +1,7 @@
 /** One session as one line: `{schema, session, traces: [{trace, spans}], links}`, written in pieces, so that its size does not matter. */
 import { SCHEMA } from './model.ts';
 import { linkOf, type SpanViewRow, sessionOf, spanText, type TraceViewRow, traceOf } from './rows.ts';
-import type { SessionRows } from './store.ts';
+import type { ExportedRows } from './store.ts';
 import type { Detail } from './window.ts';
 
 /** The approximate size of a piece. Passing a piece on costs as much as some kilobytes, whatever its size. */
@@ -9,7 +9,7 @@ const PIECE_CHARACTERS = 16 * 1024;
 
 /** The pieces of one line, its end included. With `traces` there are neither spans nor links. */
 export async function* line(
-  { session, traces, spans, links }: SessionRows,
+  { session, traces, spans, links }: ExportedRows,
   detail: Detail,
 ): AsyncGenerator<string, void> {
   yield `{"schema":${JSON.stringify(SCHEMA)},"session":${JSON.stringify(sessionOf(session))},"traces":[`;

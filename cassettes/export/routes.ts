@@ -14,7 +14,7 @@ import { chunksOf, held } from './hold.ts';
 import { line } from './line.ts';
 import { manifest } from './manifest.ts';
 import { ExportLine } from './model.ts';
-import { type ExportLimits, LIMITS, readSessions, type SessionRows, sessionsIn } from './store.ts';
+import { type ExportedRows, type ExportLimits, LIMITS, readSessions, sessionsIn } from './store.ts';
 import { type Detail, sessionFilename, windowFilename, windowOf } from './window.ts';
 
 /** How much of the export of one session is held back before anything is sent. */
@@ -54,7 +54,7 @@ export function exportApp({ now, holdBytes, limits = LIMITS }: Deps) {
     const at = now();
     const window = windowOf({ since, until }, at);
     const filename = windowFilename(window, since !== null || until !== null, detail, at);
-    const sessions = async function* (): AsyncGenerator<SessionRows, void> {
+    const sessions = async function* (): AsyncGenerator<ExportedRows, void> {
       yield* readSessions(DB, await sessionsIn(DB, window), detail, limits);
     };
     const response = await exportResponse(c, sessions(), { detail, filename, holdBytes: 1 });
@@ -91,7 +91,7 @@ type ResponseOptions = { detail: Detail; filename: string; holdBytes: number };
 /** Null: there was no session to export. */
 async function exportResponse(
   c: RequestContext,
-  sessions: AsyncGenerator<SessionRows, void>,
+  sessions: AsyncGenerator<ExportedRows, void>,
   options: ResponseOptions,
 ): Promise<Response | null> {
   const { detail, filename, holdBytes } = options;
@@ -112,7 +112,7 @@ const headFor = (filename: string) => ({
   'content-disposition': `attachment; filename="${filename}"`,
 });
 
-async function* linesOf(sessions: AsyncGenerator<SessionRows, void>, detail: Detail) {
+async function* linesOf(sessions: AsyncGenerator<ExportedRows, void>, detail: Detail) {
   for await (const session of sessions) yield line(session, detail);
 }
 

@@ -11,7 +11,7 @@ import { type Detail, isEmpty, stampOf, type Window } from './window.ts';
 type All<T> = Iterable<T> | AsyncIterable<T>;
 
 /** Spans come in the order of the traces, then of the walk. They come in pages, since awaiting each one would take as long as writing it. */
-export type SessionRows = {
+export type ExportedRows = {
   session: SessionViewRow;
   traces: All<TraceViewRow>;
   spans: All<readonly SpanViewRow[]>;
@@ -51,7 +51,7 @@ export async function* readSessions(
   ids: readonly string[],
   detail: Detail,
   limits: ExportLimits = LIMITS,
-): AsyncGenerator<SessionRows, void> {
+): AsyncGenerator<ExportedRows, void> {
   for await (const { sessions } of oneAhead(groups(db, ids, detail, limits))) yield* await sessions;
 }
 
@@ -61,7 +61,7 @@ async function* groups(
   ids: readonly string[],
   detail: Detail,
   limits: ExportLimits,
-): AsyncGenerator<{ sessions: Promise<SessionRows[]> }, void> {
+): AsyncGenerator<{ sessions: Promise<ExportedRows[]> }, void> {
   for (let from = 0; from < ids.length; from += limits.sessions) {
     const { rows } = await db.query<Size>(SIZES, [arrayOf(ids.slice(from, from + limits.sessions))]);
     for (const group of grouped(rows, detail, limits)) {
@@ -72,7 +72,7 @@ async function* groups(
   }
 }
 
-async function rowsOf(db: Db, { ids, isLarge }: Group, detail: Detail, limits: ExportLimits): Promise<SessionRows[]> {
+async function rowsOf(db: Db, { ids, isLarge }: Group, detail: Detail, limits: ExportLimits): Promise<ExportedRows[]> {
   const together = isLarge ? null : await whole(db, ids, detail);
   return together ?? (await Promise.all(ids.map((id) => paged(db, id, detail, limits)))).flat();
 }
@@ -102,7 +102,7 @@ function grouped(sizes: readonly Size[], detail: Detail, limits: ExportLimits): 
 type WholeRow = SessionViewRow & { traces: TraceViewRow[]; spans: SpanViewRow[]; links: LinkViewRow[] };
 
 /** Null: what is stored in few bytes unpacks to more than a result may hold. */
-async function whole(db: Db, ids: readonly string[], detail: Detail): Promise<SessionRows[] | null> {
+async function whole(db: Db, ids: readonly string[], detail: Detail): Promise<ExportedRows[] | null> {
   try {
     const { rows } = await db.query<WholeRow>(WHOLE[detail], [arrayOf(ids)]);
     const found = new Map(rows.map((row) => [row.id, row]));
@@ -116,7 +116,7 @@ async function whole(db: Db, ids: readonly string[], detail: Detail): Promise<Se
   }
 }
 
-async function paged(db: Db, id: string, detail: Detail, limits: ExportLimits): Promise<SessionRows[]> {
+async function paged(db: Db, id: string, detail: Detail, limits: ExportLimits): Promise<ExportedRows[]> {
   const { rows } = await db.query<SessionViewRow>(SESSION, [id]);
   return rows.map((session) => ({
     session,

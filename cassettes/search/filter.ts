@@ -49,18 +49,18 @@ export const FILTERS = {
   until: time('spans begun before'),
 };
 type Values = { [Name in keyof typeof FILTERS]: z.output<(typeof FILTERS)[Name]> };
-export type Filter = { [Name in keyof Values]?: Values[Name] };
+export type SearchFilter = { [Name in keyof Values]?: Values[Name] };
 
 /** The filters that are set. */
-export const filterOf = (query: Filter): Filter =>
+export const filterOf = (query: SearchFilter): SearchFilter =>
   Object.fromEntries(
     Object.keys(FILTERS).flatMap((name) => {
-      const value = query[name as keyof Filter];
+      const value = query[name as keyof SearchFilter];
       return value === undefined ? [] : [[name, value]];
     }),
   );
 
-export const isFiltered = (filter: Filter): boolean => Object.keys(filter).length > 0;
+export const isFiltered = (filter: SearchFilter): boolean => Object.keys(filter).length > 0;
 
 /** A condition on a span `s`, with the values of its parameters. */
 export type SpanCondition = { sql: string; values: unknown[] };
@@ -69,7 +69,7 @@ export type SpanCondition = { sql: string; values: unknown[] };
  * @param first the number of the first parameter
  * @throws {SearchOff} a project or an agent is sought, and the core cannot be asked
  */
-export async function conditionOf(env: Env<SearchConfig>, filter: Filter, first: number): Promise<SpanCondition> {
+export async function conditionOf(env: Env<SearchConfig>, filter: SearchFilter, first: number): Promise<SpanCondition> {
   const { project, agent_name, model, tool, status, since, until } = filter;
   const sessions = project === undefined && agent_name === undefined ? undefined : await sessionsOf(env, filter);
   const parts: [value: unknown, sql: (parameter: string) => string][] = [
@@ -93,7 +93,7 @@ const MOST_PAGES = 10;
 const Sessions = z.object({ items: z.array(z.object({ id: z.uuid() })), next_cursor: z.string().optional() });
 
 /** The sessions of the project and of the agent, those seen last first: at most 2,000. */
-async function sessionsOf(env: Env<SearchConfig>, { project, agent_name }: Filter): Promise<string[]> {
+async function sessionsOf(env: Env<SearchConfig>, { project, agent_name }: SearchFilter): Promise<string[]> {
   const ids: string[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MOST_PAGES; page++) {

@@ -2,7 +2,7 @@
 import type { Env } from '../../core/cassette/contract.ts';
 import { embeddingReached, embedQuestion } from './embed-spans.ts';
 import { EmbeddingFailed, NoEmbedder } from './embedder.ts';
-import { conditionOf, type Filter, filterOf, isFiltered } from './filter.ts';
+import { conditionOf, filterOf, isFiltered, type SearchFilter } from './filter.ts';
 import { fused } from './fuse.ts';
 import type { SearchConfig } from './manifest.ts';
 import type { Mode, SpanHit, SpanHits } from './model.ts';
@@ -14,7 +14,7 @@ import { vectorStoreOf } from './vector-store.ts';
 /** Of each half so many are ranked together, since what both have low may come out high. */
 const RANKED = 50;
 
-type Search = { query: string; top_k: number; mode: Mode } & Filter;
+type Search = { query: string; top_k: number; mode: Mode } & SearchFilter;
 
 /** @throws {SearchOff | NoEmbedder} it is not set up; with `text` and `hybrid` only where the core cannot be asked */
 export async function searchSpans(env: Env<SearchConfig>, search: Search): Promise<SpanHits> {
@@ -41,7 +41,12 @@ export async function searchSpans(env: Env<SearchConfig>, search: Search): Promi
   };
 }
 
-async function byMeaning(env: Env<SearchConfig>, query: string, filter: Filter, top_k: number): Promise<SpanHit[]> {
+async function byMeaning(
+  env: Env<SearchConfig>,
+  query: string,
+  filter: SearchFilter,
+  top_k: number,
+): Promise<SpanHit[]> {
   const db = databaseOf(env);
   const [{ model, vector }, store] = await Promise.all([embedQuestion(env, query), vectorStoreOf(env)]);
   const condition = isFiltered(filter) ? { condition: await conditionOf(env, filter, FIRST_OF_CONDITION) } : {};

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import type { Env } from '../../core/cassette/contract.ts';
 import { readCore } from './core-reads.ts';
-import type { Filter } from './filter.ts';
+import type { SearchFilter } from './filter.ts';
 import type { SearchConfig } from './manifest.ts';
 
 const MOST_TEXT = 1_024; // characters that the core looks for
@@ -48,7 +48,12 @@ export type TextHits = { hits: TextHit[]; spans: number; spans_indexed: number }
  * @param most how many at most
  * @throws {SearchOff} the core cannot be asked @throws {CoreFailed}
  */
-export async function textHits(env: Env<SearchConfig>, query: string, filter: Filter, most: number): Promise<TextHits> {
+export async function textHits(
+  env: Env<SearchConfig>,
+  query: string,
+  filter: SearchFilter,
+  most: number,
+): Promise<TextHits> {
   const hits = new Map<string, TextHit>();
   const found = { spans: 0, spans_indexed: 0 };
   let cursor: string | undefined;

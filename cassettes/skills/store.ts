@@ -125,7 +125,7 @@ export const downloadSkill = async (db: Db, id: string): Promise<Skill | null> =
     ),
   );
 
-export type Filter = { q: string | undefined; scope: SkillScope; caller: string | null };
+export type SkillFilter = { q: string | undefined; scope: SkillScope; caller: string | null };
 /** The key at which a page ended. `at` of a list by downloads is empty. */
 export type SkillCursor = { at: string; downloads: number; id: string };
 
@@ -136,7 +136,7 @@ const IN_SCOPE = `case $3::text when 'mine' then ${MINE} when 'team' then visibi
 
 const patternOf = (q: string | undefined): string | null =>
   q === undefined || q === '' ? null : `%${q.replace(/[\\%_]/g, '\\$&')}%`;
-const valuesOf = ({ q, scope, caller }: Filter) => [patternOf(q), caller, scope];
+const valuesOf = ({ q, scope, caller }: SkillFilter) => [patternOf(q), caller, scope];
 
 const EXACT = `to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 const PAGES: Record<Sort, string> = {
@@ -149,7 +149,7 @@ const PAGES: Record<Sort, string> = {
 };
 
 /** One page; `next` is where the following one begins, null on the last. */
-export async function listSkills(db: Db, filter: Filter, sort: Sort, after: SkillCursor | null, limit: number) {
+export async function listSkills(db: Db, filter: SkillFilter, sort: Sort, after: SkillCursor | null, limit: number) {
   const from = after && (sort === 'downloads' ? after.downloads : after.at);
   const { rows } = await db.query<Row & { at: string }>(PAGES[sort], [
     ...valuesOf(filter),
@@ -167,7 +167,7 @@ const OF_SESSION = `select ${SHOWN} from skills
   where ${MATCHES} and ${IN_SCOPE} and generated_from_session_ids @> array[lower($4::text)]`;
 
 /** All skills that were generated from the session. */
-export async function skillsOfSession(db: Db, filter: Filter, sort: Sort, sessionId: string): Promise<Skill[]> {
+export async function skillsOfSession(db: Db, filter: SkillFilter, sort: Sort, sessionId: string): Promise<Skill[]> {
   const order = sort === 'downloads' ? 'download_count desc, id desc' : 'updated_at desc, id desc';
   const { rows } = await db.query<Row>(`${OF_SESSION} order by ${order}`, [...valuesOf(filter), sessionId]);
   return rows.map(shown);
@@ -176,7 +176,7 @@ export async function skillsOfSession(db: Db, filter: Filter, sort: Sort, sessio
 export type Counts = { all: number; mine: number; team: number };
 
 /** The number of matches in each scope. */
-export async function countSkills(db: Db, { q, caller }: Filter): Promise<Counts> {
+export async function countSkills(db: Db, { q, caller }: SkillFilter): Promise<Counts> {
   const { rows } = await db.query<Counts>(
     `select count(*) as "all", count(*) filter (where ${MINE}) as mine, count(*) filter (where visibility = 'team') as team
        from skills where ${MATCHES}`,

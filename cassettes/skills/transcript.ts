@@ -25,7 +25,7 @@ export async function findSession(core: Core, id: string, signal: AbortSignal): 
 }
 
 /** `sources`: all sessions that are read. A step that one of them inherits from another is read only in that other one. */
-export type Reading = { characters: number; sources: ReadonlySet<string>; signal: AbortSignal };
+export type StepOptions = { characters: number; sources: ReadonlySet<string>; signal: AbortSignal };
 
 /**
  * The steps of a session in their order, up to that many characters together. When there are more, its beginning and its end are taken,
@@ -34,7 +34,7 @@ export type Reading = { characters: number; sources: ReadonlySet<string>; signal
 export async function stepsOf(
   core: Core,
   id: string,
-  { characters, sources, signal }: Reading,
+  { characters, sources, signal }: StepOptions,
 ): Promise<TranscriptStep[]> {
   const traces = await tracesOf(core, id, signal);
   const front: TranscriptStep[] = [];
@@ -124,7 +124,7 @@ type Span = {
 async function traceSteps(
   core: Core,
   id: string,
-  sources: Reading['sources'],
+  sources: StepOptions['sources'],
   signal: AbortSignal,
 ): Promise<TranscriptStep[]> {
   const read = (await fetchCore(core, `/v1/traces/${id}`, signal)) as { spans: Span[] } | null;

@@ -8,12 +8,12 @@ export const BLOCK_BYTES = 262_144; // also the longest record of body bytes
 const SPARE_BLOCKS = 16;
 
 /** `ended`: it holds the end of a call. */
-export type Block = { bytes: Buffer; used: number; ended: boolean };
+export type JournalBlock = { bytes: Buffer; used: number; ended: boolean };
 
 export type Blocks = {
-  filling: Block | null;
-  full: Block[]; // sealed, oldest first
-  spare: Block[]; // written and empty again
+  filling: JournalBlock | null;
+  full: JournalBlock[]; // sealed, oldest first
+  spare: JournalBlock[]; // written and empty again
   pending: number; // bytes of records appended and not yet written
   appended: number; // the same since the start, written or not
   written: number;
@@ -47,7 +47,7 @@ export function addRecord(
   blocks.appended += bytes;
 }
 
-function blockWithRoom(blocks: Blocks, bytes: number): Block {
+function blockWithRoom(blocks: Blocks, bytes: number): JournalBlock {
   const { filling } = blocks;
   if (filling && filling.used + bytes <= filling.bytes.length) return filling;
   sealFilling(blocks);
@@ -57,7 +57,7 @@ function blockWithRoom(blocks: Blocks, bytes: number): Block {
   return block;
 }
 
-const newBlock = (bytes: number): Block => ({ bytes: Buffer.allocUnsafeSlow(bytes), used: 0, ended: false });
+const newBlock = (bytes: number): JournalBlock => ({ bytes: Buffer.allocUnsafeSlow(bytes), used: 0, ended: false });
 
 /** Makes the block that is being filled ready to be written, although there is room in it. */
 export function sealFilling(blocks: Blocks): void {

@@ -11,7 +11,7 @@ import {
   ResponseHead,
 } from './journal-format.ts';
 import { KIND } from './journal-record.ts';
-import { bodyBytes, bodyOf, END_OF_RUN, isWhole, type OpenCall, type Run } from './journal-run.ts';
+import { bodyBytes, bodyOf, END_OF_RUN, isWhole, type JournalRun, type OpenCall } from './journal-run.ts';
 import type { ScannedRecord } from './journal-scan.ts';
 import { extended } from './journal-spans.ts';
 
@@ -26,7 +26,7 @@ export type JournalEntry = { position: JournalPosition } & (
 export type Delivery = { entries: JournalEntry[]; room: number; log: Logger };
 
 /** Applies a record that does not end a call. */
-export function applyRecord(run: Run, record: ScannedRecord, log: Logger): void {
+export function applyRecord(run: JournalRun, record: ScannedRecord, log: Logger): void {
   const { kind, segment, call: number } = record;
   run.highestCall = Math.max(run.highestCall, number);
   const call = run.open.get(number);
@@ -54,7 +54,7 @@ const newCall = (number: number, segment: number, opened: CallOpened): OpenCall 
 });
 
 /** A record of kind `closed` or `counted`. @returns false when the call does not fit in the read and stays for the next one */
-export async function takeEnd(run: Run, record: ScannedRecord, delivery: Delivery): Promise<boolean> {
+export async function takeEnd(run: JournalRun, record: ScannedRecord, delivery: Delivery): Promise<boolean> {
   const position = { run_id: run.run_id, segment: record.segment, byte_offset: record.end, finished: false };
   const call = run.open.get(record.call);
   if (!isBehind(position, run.stored)) {
@@ -78,7 +78,7 @@ export async function takeEnd(run: Run, record: ScannedRecord, delivery: Deliver
 }
 
 /** The next crashed call of a dead run whose files have been read to their end, or the run's `finished`. @returns as `takeEnd` */
-export async function takeEndOfRun(run: Run, delivery: Delivery): Promise<boolean> {
+export async function takeEndOfRun(run: JournalRun, delivery: Delivery): Promise<boolean> {
   const taken = run.stored.segment === END_OF_RUN ? run.stored.byte_offset : 0;
   run.crashed ??= [...run.open.values()].filter((call) => call.number > taken).sort((a, b) => a.number - b.number);
   const position = {
@@ -107,7 +107,7 @@ const fits = ({ entries, room }: Delivery, call: OpenCall): boolean => entries.l
  * largest that there is. Delivered entries keep their segments until they are committed, so the files stay while this waits.
  */
 async function deliver(
-  run: Run,
+  run: JournalRun,
   delivery: Delivery,
   call: OpenCall,
   closed: CallClosed | null,
@@ -141,7 +141,7 @@ export const isBehind = (a: JournalPosition, b: JournalPosition): boolean =>
 
 function parsed<Schema extends z.ZodType>(
   schema: Schema,
-  run: Run,
+  run: JournalRun,
   record: ScannedRecord,
   log: Logger,
 ): z.infer<Schema> | null {

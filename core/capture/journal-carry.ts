@@ -9,7 +9,7 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { carriagePath, runFolder, type SegmentFile, segmentPath, segmentsIn } from './journal-files.ts';
 import { type Continues, KIND, MAGIC, type RecordKind, recordOf } from './journal-record.ts';
-import { bodyBytes, bodyOf, type OpenCall, type Run } from './journal-run.ts';
+import { bodyBytes, bodyOf, type JournalRun, type OpenCall } from './journal-run.ts';
 import { cutAfter, type Spans } from './journal-spans.ts';
 import { syncFolder } from './journal-tail.ts';
 
@@ -81,7 +81,7 @@ async function openCarriage(folder: string, runId: string, into: number): Promis
 }
 
 /** The last segment out of which it pays to carry open calls forward; 0: none. Damage is not carried: it would go unnoticed. */
-export const heldUpTo = (folder: string, run: Run): number => {
+export const heldUpTo = (folder: string, run: JournalRun): number => {
   const [oldest] = run.open.values();
   if (!run.live || !oldest || run.uncommitted.length > 0 || performance.now() < run.carryAt) return 0;
   if (run.scan.segment() - oldest.segment < HELD_SEGMENTS) return 0;
@@ -95,7 +95,11 @@ export const heldUpTo = (folder: string, run: Run): number => {
 };
 
 /** @returns by how many bytes the segment's file has shrunk; negative where it has grown */
-export const carry = async (folder: string, run: Run, { segment: into, bytes }: SegmentFile): Promise<number> => {
+export const carry = async (
+  folder: string,
+  run: JournalRun,
+  { segment: into, bytes }: SegmentFile,
+): Promise<number> => {
   const carriage = await openCarriage(folder, run.run_id, into);
   try {
     const updates: (() => void)[] = [];

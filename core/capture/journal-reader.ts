@@ -20,7 +20,7 @@ import { carriagePath, runsIn, type SegmentFile } from './journal-files.ts';
 import type { JournalPosition } from './journal-format.ts';
 import { KIND } from './journal-record.ts';
 import { type Runs, removableSegments, removeIfEmpty, removeSegments } from './journal-removal.ts';
-import { type OpenCall, PIECE_BYTES, type Run } from './journal-run.ts';
+import { type JournalRun, type OpenCall, PIECE_BYTES } from './journal-run.ts';
 import { openScan } from './journal-scan.ts';
 
 export type JournalReader = {
@@ -101,7 +101,7 @@ function openRuns(options: Options): Runs {
   return { folder, all, done, log };
 }
 
-function openRun({ folder, liveRunId, log }: Options, run_id: string, stored: JournalPosition | undefined): Run {
+function openRun({ folder, liveRunId, log }: Options, run_id: string, stored: JournalPosition | undefined): JournalRun {
   const live = run_id === liveRunId;
   const open = new Map<number, OpenCall>();
   const onDamage = () => {

@@ -9,14 +9,14 @@ import { unlink } from 'node:fs/promises';
 import type { Logger } from '../log.ts';
 import { carry, heldUpTo } from './journal-carry.ts';
 import { runFolder, type SegmentFile, segmentsIn } from './journal-files.ts';
-import { firstNeeded, type Run } from './journal-run.ts';
+import { firstNeeded, type JournalRun } from './journal-run.ts';
 
 const CARRY_RETRY_MS = 30_000; // after the disk has refused
 
 /** The runs of a journal while it is read: dead ones first, the oldest first, then the live one. */
 export type Runs = {
   folder: string;
-  all: Run[];
+  all: JournalRun[];
   done: Set<string>; // finished runs that still have files
   log: Logger;
 };
@@ -61,7 +61,7 @@ async function removeSegment({ all, log }: Runs, { run_id, segment, path }: Segm
 }
 
 /** All segments of finished runs, and of the other runs those before the first that is needed. */
-const segmentsBefore = ({ folder, all, done }: Runs, first: (run: Run) => number): SegmentFile[] => [
+const segmentsBefore = ({ folder, all, done }: Runs, first: (run: JournalRun) => number): SegmentFile[] => [
   ...[...done].flatMap((run) => segmentsIn(folder, run)),
   ...all.flatMap((run) => {
     if (done.has(run.run_id) || run.scan.unreadable()) return [];

@@ -24,7 +24,7 @@ export type OpenCall = {
 /** An entry delivered that the database may not have yet: the first segment that it needs, and when its call ended. */
 type UncommittedEntry = { position: JournalPosition; segment: number; ended: string };
 
-export type Run = {
+export type JournalRun = {
   run_id: string;
   live: boolean;
   scan: Scan;
@@ -39,7 +39,11 @@ export type Run = {
 };
 
 /** @param bytes at least the body's size */
-export const bodyOf = async (run: Run, spans: Spans, bytes: number): Promise<{ body: Uint8Array; whole: boolean }> => {
+export const bodyOf = async (
+  run: JournalRun,
+  spans: Spans,
+  bytes: number,
+): Promise<{ body: Uint8Array; whole: boolean }> => {
   const body = new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer); // all that is returned of it is overwritten
   let position: SpanPlace = { span: 0, offset: 0, loaded: 0 };
   while (position.span < spans.length) {
@@ -52,7 +56,7 @@ export const bodyOf = async (run: Run, spans: Spans, bytes: number): Promise<{ b
 };
 
 /** The first segment of a run that must stay. */
-export const firstNeeded = (run: Run): number => {
+export const firstNeeded = (run: JournalRun): number => {
   const [oldest] = run.open.values();
   const first = Math.min(run.scan.segment(), oldest?.segment ?? END_OF_RUN);
   return run.uncommitted.reduce((least, entry) => Math.min(least, entry.segment), first);

@@ -1,13 +1,13 @@
 /** The byte ranges of the elements of a JSON array, so that each can be read by itself, whatever the others hold. */
 import { Unreadable } from '../provider/format.ts';
-import type { Range } from './json-members.ts';
+import type { ValueRange } from './json-members.ts';
 import { afterSpace, afterValue, bufferOf, CLOSE_BRACKET, COMMA, OPEN_BRACKET } from './json-scan.ts';
 
 /**
  * In order, without the white space and the commas between them. Whether an element is valid JSON shows only when it is parsed.
  * @param array its range in the body. @throws {Unreadable} when it is no array, or torn
  */
-export function* elementsOf(body: Uint8Array, array: Range): Generator<Range> {
+export function* elementsOf(body: Uint8Array, array: ValueRange): Generator<ValueRange> {
   const bytes = bufferOf(body.subarray(0, array.end));
   let at = afterSpace(bytes, array.start);
   if (bytes[at] !== OPEN_BRACKET) throw torn();

@@ -13,15 +13,15 @@ import {
 } from './json-scan.ts';
 
 /** Of a value's bytes in the body, without the white space around it. */
-export type Range = { start: number; end: number };
+export type ValueRange = { start: number; end: number };
 
 /**
  * The ranges of the values of an object's top-level members, however deep these nest; of a repeated key the last one, as for JSON
  * parsers. null: the body is no JSON object. The inside of the values is not checked: whether it is JSON shows only when it is parsed.
  */
-export function membersOf(body: Uint8Array): Map<string, Range> | null {
+export function membersOf(body: Uint8Array): Map<string, ValueRange> | null {
   const bytes = bufferOf(body);
-  const members = new Map<string, Range>();
+  const members = new Map<string, ValueRange>();
   let at = afterSpace(bytes, afterMark(bytes));
   if (bytes[at] !== OPEN_BRACE) return null;
   at = afterSpace(bytes, at + 1);

@@ -7,19 +7,19 @@ import { mountOf } from './openapi/rewrite.ts';
 import { Rejection, type RunningCassette, STEPS } from './running.ts';
 
 /** The result of one check; `problems` is empty when it passed. */
-export type Finding = { what: string; problems: readonly string[] };
+export type ConformanceResult = { what: string; problems: readonly string[] };
 
 const REQUEST_MS = 10_000;
 const MOST_BODY_BYTES = 1_048_576;
 
 /**
  * Admits the cassette, under its own name and under a second one, and sends it requests. What it writes goes into the databases of
- * `parts`, which should hold nothing else. @param report called with each finding as it is made
+ * `parts`, which should hold nothing else. @param report called with each result as it comes
  */
 export async function conform(
   entry: ListEntry,
   parts: AdmissionParts,
-  report: (finding: Finding) => void,
+  report: (result: ConformanceResult) => void,
 ): Promise<boolean> {
   let good = true;
   const record = (what: string, problems: readonly string[] = []) => {

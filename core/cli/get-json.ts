@@ -10,7 +10,7 @@ export type JsonResponse = { status: number; body: unknown; hostname: string };
 /** nobody: no connection; silent: connected, and no response in time; broken: connected, and what came is no HTTP response. */
 export type NoReply = 'nobody' | 'silent' | 'broken';
 
-export type Question = { address: string; path: string; timeoutMs: number; token?: string };
+export type GetRequest = { address: string; path: string; timeoutMs: number; token?: string };
 
 const MOST_BYTES = 4_194_304;
 
@@ -19,7 +19,7 @@ const MOST_BYTES = 4_194_304;
  * response takes to come, and refuses some ports.
  * @param token leave it out until the other side has been recognised
  */
-export async function getJson({ address, path, ...rest }: Question): Promise<JsonResponse | NoReply> {
+export async function getJson({ address, path, ...rest }: GetRequest): Promise<JsonResponse | NoReply> {
   const url = new URL(address.replace(/\/+$/, '') + path);
   const hostname = url.hostname.replace(/^\[|\]$/g, '');
   if (url.protocol !== 'http:' || hostname !== 'localhost') return get(url, hostname, rest);
@@ -31,7 +31,7 @@ export async function getJson({ address, path, ...rest }: Question): Promise<Jso
 async function get(
   url: URL,
   hostname: string,
-  { timeoutMs, token = '' }: Pick<Question, 'timeoutMs' | 'token'>,
+  { timeoutMs, token = '' }: Pick<GetRequest, 'timeoutMs' | 'token'>,
 ): Promise<JsonResponse | NoReply> {
   const { request } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'));
   return new Promise((resolve) => {

@@ -21,10 +21,10 @@ export type PublishedService = {
 
 type Bound = Record<'proxy' | 'api' | 'ingest', readonly string[]>;
 
-export type Publication = { update(processes: ProcessState[]): void; withdraw(): void };
+export type ServicePublication = { update(processes: ProcessState[]): void; withdraw(): void };
 
 /** Publishes the addresses of this process's service, and from then on the state of its processes. */
-export function publishService(folder: string, { proxy, api, ingest }: Bound, shared = false): Publication {
+export function publishService(folder: string, { proxy, api, ingest }: Bound, shared = false): ServicePublication {
   const first = (addresses: readonly string[]) => addresses[0] ?? null;
   const addresses: ServiceAddresses = { proxy: first(proxy), api: first(api), ingest: first(ingest) };
   const update = (processes: ProcessState[]) => {

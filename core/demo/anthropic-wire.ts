@@ -1,8 +1,8 @@
 /** Anthropic Messages as they look on the wire: requests as Claude Code sends them, answers as Anthropic streams them. */
-import { type Answered, type DemoLine, type DemoUsage, pieces, toolCallId, type Wire } from './script.ts';
+import { type DemoLine, type DemoUsage, type NumberedAnswer, pieces, toolCallId, type Wire } from './script.ts';
 
-export type Block = { type: string } & Record<string, unknown>;
-export type Message = { role: 'user' | 'assistant'; content: Block[] };
+export type AnthropicBlock = { type: string } & Record<string, unknown>;
+export type AnthropicMessage = { role: 'user' | 'assistant'; content: AnthropicBlock[] };
 
 export const anthropicWire: Wire = {
   provider: 'anthropic',
@@ -28,7 +28,10 @@ export const errorBody = (id: string, type: string, message: string): string =>
   JSON.stringify({ type: 'error', error: { type, message }, request_id: `req_demo_${id}` });
 
 /** An answer as it streams. @param id the part of its id after `msg_demo_` */
-export function messageStream({ id, model, spent }: { id: string; model: string; spent: DemoUsage }, blocks: Block[]) {
+export function messageStream(
+  { id, model, spent }: { id: string; model: string; spent: DemoUsage },
+  blocks: AnthropicBlock[],
+) {
   const message = { id: `msg_demo_${id}`, type: 'message', role: 'assistant', model };
   const stop_reason = blocks.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn';
   return [
@@ -51,7 +54,7 @@ export function messageStream({ id, model, spent }: { id: string; model: string;
 export const CACHED = { type: 'ephemeral' };
 
 /** The mark that says how far the provider may cache is on the last block, and moves with each call. */
-export function cachedUpTo(messages: Message[]): Message[] {
+export function cachedUpTo(messages: AnthropicMessage[]): AnthropicMessage[] {
   return messages.map((message, i) => {
     if (i < messages.length - 1) return message;
     const content = message.content.map((block, j) =>
@@ -61,7 +64,7 @@ export function cachedUpTo(messages: Message[]): Message[] {
   });
 }
 
-function messagesOf(slug: string, line: DemoLine): Message[] {
+function messagesOf(slug: string, line: DemoLine): AnthropicMessage[] {
   if (line.kind === 'asks') return [{ role: 'user', content: [{ type: 'text', text: line.text }] }];
   const results = line.uses.map(({ result, failed }, i) => ({
     type: 'tool_result',
@@ -75,7 +78,7 @@ function messagesOf(slug: string, line: DemoLine): Message[] {
   ];
 }
 
-const blocksOf = (slug: string, { thinking, text, uses, n }: Answered): Block[] => [
+const blocksOf = (slug: string, { thinking, text, uses, n }: NumberedAnswer): AnthropicBlock[] => [
   ...(thinking ? [{ type: 'thinking', thinking, signature: signature(slug, n) }] : []),
   ...(text ? [{ type: 'text', text }] : []),
   ...uses.map(({ tool, input }, i) => ({
@@ -101,18 +104,18 @@ const inputUsage = ({ input, cached }: DemoUsage) => {
   };
 };
 
-const streamed = (block: Block, index: number): Block[] => [
+const streamed = (block: AnthropicBlock, index: number): AnthropicBlock[] => [
   { type: 'content_block_start', index, content_block: emptied(block) },
   ...deltas(block).map((delta) => ({ type: 'content_block_delta', index, delta })),
   { type: 'content_block_stop', index },
 ];
 
-function emptied(block: Block): Block {
+function emptied(block: AnthropicBlock): AnthropicBlock {
   if (block.type === 'tool_use') return { ...block, input: {} };
   return block.type === 'thinking' ? { type: 'thinking', thinking: '', signature: '' } : { type: block.type, text: '' };
 }
 
-function deltas(block: Block): Block[] {
+function deltas(block: AnthropicBlock): AnthropicBlock[] {
   if (block.type === 'tool_use')
     return pieces(JSON.stringify(block.input)).map((partial_json) => ({ type: 'input_json_delta', partial_json }));
   if (block.type === 'thinking')

@@ -1,5 +1,5 @@
 /** OpenAI Chat Completions as they look on the wire, with the usage in a chunk of its own at the end of the stream. */
-import { type Answered, type DemoLine, type DemoUsage, pieces, toolCallId, type Wire } from './script.ts';
+import { type DemoLine, type DemoUsage, type NumberedAnswer, pieces, toolCallId, type Wire } from './script.ts';
 
 export const chatWire: Wire = {
   provider: 'openai',
@@ -44,12 +44,12 @@ export const chatWire: Wire = {
 };
 
 /** The answer as a message, in a request that repeats it or in an answer that is no stream. */
-export function chatMessage(slug: string, answer: Answered) {
+export function chatMessage(slug: string, answer: NumberedAnswer) {
   const tool_calls = toolCalls(slug, answer);
   return { role: 'assistant', content: answer.text || null, ...(tool_calls.length > 0 && { tool_calls }) };
 }
 
-export const finishReason = ({ uses }: Answered) => (uses.length > 0 ? 'tool_calls' : 'stop');
+export const finishReason = ({ uses }: NumberedAnswer) => (uses.length > 0 ? 'tool_calls' : 'stop');
 
 export const chatUsage = ({ input, cached, output, reasoning }: DemoUsage) => ({
   prompt_tokens: input,
@@ -71,7 +71,7 @@ function messagesOf(slug: string, line: DemoLine): object[] {
   ];
 }
 
-const toolCalls = (slug: string, { uses, n }: Answered) =>
+const toolCalls = (slug: string, { uses, n }: NumberedAnswer) =>
   uses.map(({ tool, input }, i) => ({
     id: toolCallId('call', slug, n, i),
     type: 'function',

@@ -1,5 +1,5 @@
 /** Ollama's chat as it looks on the wire: one JSON object per line; the last one counts the tokens. */
-import { type Answers, type DemoLine, pieces, type Wire } from './script.ts';
+import { type DemoLine, pieces, type ScriptedAnswer, type Wire } from './script.ts';
 
 export const ollamaWire: Wire = {
   provider: 'ollama',
@@ -45,5 +45,5 @@ function messagesOf(line: DemoLine): object[] {
   ];
 }
 
-const toolCalls = ({ uses }: Answers) =>
+const toolCalls = ({ uses }: ScriptedAnswer) =>
   uses.map(({ tool, input }) => ({ function: { name: tool, arguments: input } }));

@@ -1,5 +1,5 @@
 /** OpenAI Responses as they look on the wire: requests as Codex sends them, with its whole history in `input`, and OpenAI's streams. */
-import { type Answered, type DemoLine, pieces, toolCallId, type Wire } from './script.ts';
+import { type DemoLine, type NumberedAnswer, pieces, toolCallId, type Wire } from './script.ts';
 
 type Item = { type: string; id: string } & Record<string, unknown>;
 
@@ -66,7 +66,7 @@ function inputOf(slug: string, line: DemoLine): object[] {
   ];
 }
 
-function itemsOf(slug: string, { thinking, text, uses, n }: Answered): Item[] {
+function itemsOf(slug: string, { thinking, text, uses, n }: NumberedAnswer): Item[] {
   const id = (prefix: string, i = 0) => toolCallId(prefix, slug, n, i);
   return [
     ...(thinking

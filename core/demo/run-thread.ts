@@ -1,6 +1,14 @@
 /** A thread of a run: one line of conversation, written down step by step as Claude Code sends it. Time goes on by what each step takes. */
 
-import { type Block, CACHED, cachedUpTo, errorBody, type Message, messageStream, signature } from './anthropic-wire.ts';
+import {
+  type AnthropicBlock,
+  type AnthropicMessage,
+  CACHED,
+  cachedUpTo,
+  errorBody,
+  messageStream,
+  signature,
+} from './anthropic-wire.ts';
 import type { PromptCache } from './prompt-cache.ts';
 import type { DemoTool, DemoUsage, ToolUse } from './script.ts';
 import { tokensIn } from './tokens.ts';
@@ -13,7 +21,7 @@ export type RunOptions = {
   system: string;
   tools: readonly DemoTool[];
   /** The history of another run from which this one goes on. */
-  from?: readonly Message[];
+  from?: readonly AnthropicMessage[];
 };
 
 /** `at`, `seconds`: since the run's first call, and how long it took. */
@@ -54,13 +62,13 @@ export type RunThread = {
   /** From now on the client uses this model. */
   uses(model: string): RunThread;
   /** Of this moment, for a run that goes on from here. */
-  history(): Message[];
+  history(): AnthropicMessage[];
   /** Seconds since the first call of the run. */
   now(): number;
   lastText(): string;
 };
 
-export type ThreadOptions = { id: string; system: string; at: number; history?: readonly Message[] };
+export type ThreadOptions = { id: string; system: string; at: number; history?: readonly AnthropicMessage[] };
 
 const SMALL = 'claude-haiku-4-5-20251001';
 const TOKENS_PER_SECOND = 70;
@@ -81,11 +89,11 @@ export function openThread(
   cache: PromptCache,
   { id, system, at: start, history = [] }: ThreadOptions,
 ): RunThread {
-  const messages: Message[] = structuredClone([...history]);
+  const messages: AnthropicMessage[] = structuredClone([...history]);
   let [at, model, tools] = [start, run.model, run.tools];
   let answered = messages.filter(({ role }) => role === 'assistant').length;
   let lastText = '';
-  let pending: Block[] = []; // results of tools, for the next message
+  let pending: AnthropicBlock[] = []; // results of tools, for the next message
   let agents: { id: string; tool_use_id: string; thread: RunThread }[] = [];
 
   const toolId = (n: number, i: number) =>
@@ -93,7 +101,7 @@ export function openThread(
   const metadata = { user_id: JSON.stringify({ session_id: `demo-${run.slug}` }) };
 
   /** Adds to the person's side; what was pending goes first. */
-  const add = (content: Block[]) => {
+  const add = (content: AnthropicBlock[]) => {
     const whole = [...pending, ...content];
     pending = [];
     const last = messages.at(-1);
@@ -102,7 +110,11 @@ export function openThread(
   };
 
   /** Sends the conversation as it stands. */
-  const send = (blocks: readonly Block[], answer: (spent: DemoUsage, call: string) => string, status = 200) => {
+  const send = (
+    blocks: readonly AnthropicBlock[],
+    answer: (spent: DemoUsage, call: string) => string,
+    status = 200,
+  ) => {
     add([]);
     const declared = tools.map(({ name, description, parameters }) => ({
       name,
@@ -127,7 +139,7 @@ export function openThread(
     at += seconds;
   };
 
-  const streams = (blocks: Block[]) => {
+  const streams = (blocks: AnthropicBlock[]) => {
     const answering = model;
     return (spent: DemoUsage, call: string) => messageStream({ id: call, model: answering, spent }, blocks);
   };
@@ -136,7 +148,7 @@ export function openThread(
   const reply = (text: string, uses: readonly Pick<ToolUse, 'tool' | 'input'>[], thinking: string): string[] => {
     const n = ++answered;
     const ids = uses.map((_, i) => toolId(n, i));
-    const blocks: Block[] = [
+    const blocks: AnthropicBlock[] = [
       ...(thinking ? [{ type: 'thinking', thinking, signature: signature(run.slug, n) }] : []),
       ...(text ? [{ type: 'text', text }] : []),
       ...uses.map(({ tool, input }, i) => ({ type: 'tool_use', id: ids[i], name: tool, input })),

@@ -13,9 +13,9 @@ export type ToolUse = {
 };
 
 export type DemoPrompt = { kind: 'asks'; text: string; after: number }; // seconds since the answer before
-export type Answers = { kind: 'answers'; thinking: string; text: string; uses: ToolUse[] };
+export type ScriptedAnswer = { kind: 'answers'; thinking: string; text: string; uses: ToolUse[] };
 /** The provider refuses; the client tries the same request again, or gives up when this is the last step. */
-export type Refuses = { kind: 'refuses'; status: number; type: string; message: string };
+export type ScriptedRefusal = { kind: 'refuses'; status: number; type: string; message: string };
 
 export type Script = {
   slug: string; // part of every id
@@ -29,14 +29,14 @@ export type Script = {
   /** Tokens of the instructions and tools of a real client; those in the script are abridged. */
   preamble_tokens: number;
   tools: readonly DemoTool[];
-  steps: readonly (DemoPrompt | Answers | Refuses)[];
+  steps: readonly (DemoPrompt | ScriptedAnswer | ScriptedRefusal)[];
 };
 
 /** An answer with its number in the session, which is part of the ids of its tool calls. */
-export type Answered = Answers & { n: number };
+export type NumberedAnswer = ScriptedAnswer & { n: number };
 
 /** A line of the history that a request repeats. */
-export type DemoLine = DemoPrompt | Answered;
+export type DemoLine = DemoPrompt | NumberedAnswer;
 
 /** Tokens of one call. `input` holds `cached`, `output` holds `reasoning`. */
 export type DemoUsage = { input: number; cached: number; output: number; reasoning: number };
@@ -50,20 +50,25 @@ export type Wire = {
   path: string;
   contentType: string;
   request(script: Script, history: readonly DemoLine[]): Record<string, unknown>;
-  answer(answer: Answered, call: DemoCall): string;
-  refusal(refused: Refuses, call: DemoCall): string;
+  answer(answer: NumberedAnswer, call: DemoCall): string;
+  refusal(refused: ScriptedRefusal, call: DemoCall): string;
 };
 
 export const asks = (text: string, after = 45): DemoPrompt => ({ kind: 'asks', text, after });
 
-export const answers = (text: string, thinking = ''): Answers => ({ kind: 'answers', thinking, text, uses: [] });
+export const answers = (text: string, thinking = ''): ScriptedAnswer => ({ kind: 'answers', thinking, text, uses: [] });
 
 /** The model answers with text, or none, and calls tools. */
-export const calls = (text: string, ...uses: ToolUse[]): Answers => ({ kind: 'answers', thinking: '', text, uses });
+export const calls = (text: string, ...uses: ToolUse[]): ScriptedAnswer => ({
+  kind: 'answers',
+  thinking: '',
+  text,
+  uses,
+});
 
-export const thinking = (words: string, answer: Answers): Answers => ({ ...answer, thinking: words });
+export const thinking = (words: string, answer: ScriptedAnswer): ScriptedAnswer => ({ ...answer, thinking: words });
 
-export const refuses = (status: number, type: string, message: string): Refuses => ({
+export const refuses = (status: number, type: string, message: string): ScriptedRefusal => ({
   kind: 'refuses',
   status,
   type,

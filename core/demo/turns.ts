@@ -11,7 +11,7 @@ import { fareReport } from './runs/fare-report.ts';
 import { nightRuns } from './runs/night-run.ts';
 import { strangePage } from './runs/strange-page.ts';
 import { summerTimetable } from './runs/summer-timetable.ts';
-import type { Answered, DemoCall, DemoLine, DemoUsage, Script, Wire } from './script.ts';
+import type { DemoCall, DemoLine, DemoUsage, NumberedAnswer, Script, Wire } from './script.ts';
 import { cardLayout } from './sessions/card-layout.ts';
 import { flakyMidnightTest } from './sessions/flaky-midnight-test.ts';
 import { notificationMemory } from './sessions/notification-memory.ts';
@@ -111,7 +111,7 @@ function turnsOf(script: Script, now: Date): DemoTurn[] {
       at += 2_400;
       continue;
     }
-    const answer: Answered = { ...step, n: history.filter(({ kind }) => kind === 'answers').length + 1 };
+    const answer: NumberedAnswer = { ...step, n: history.filter(({ kind }) => kind === 'answers').length + 1 };
     const seconds = secondsOf(script, spent);
     turns.push(turnOf(script, call, wire, request, { status: 200, body: wire.answer(answer, call), seconds }));
     at += Math.round((seconds + step.uses.reduce((sum, used) => sum + used.seconds, 0)) * 1000);

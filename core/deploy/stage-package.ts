@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { BUNDLES } from '../build/bundle-entries.mjs';
-import { addLicences, type Described } from './third-parties.ts';
+import { addLicences, type PackageManifest } from './third-parties.ts';
 
 const ROOMS = ['core', 'proxy', 'ingest', 'cassettes'];
 const WHOLE = [
@@ -75,24 +75,24 @@ function isNeeded(path: string, inside: string): boolean {
 const nameAt = (path: string) => path.replace(/^.*node_modules\//, '');
 
 /** The packages that svc needs to run, by path, in the order of the lock; without those that are left out, and what only they need. */
-async function packagesOf(root: string): Promise<Map<string, Described>> {
+async function packagesOf(root: string): Promise<Map<string, PackageManifest>> {
   const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, Locked>;
   };
-  const found = new Map<string, Described>();
+  const found = new Map<string, PackageManifest>();
   for (const [path, { dev, devOptional }] of Object.entries(lock.packages)) {
     const name = nameAt(path);
     if (path === '' || dev || devOptional || name in LEFT_OUT || name.startsWith('@img/')) continue;
     const described = join(root, path, 'package.json');
     if (existsSync(described)) found.set(path, JSON.parse(await readFile(described, 'utf8')));
   }
-  const project = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Described;
+  const project = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as PackageManifest;
   const needed = reachable(found, Object.keys(project.dependencies ?? {}));
   return new Map([...found].filter(([path]) => needed.has(path)));
 }
 
 /** The paths of packages that these names lead to. A bundled package that nothing asks for, 'npm install -g' would fetch. */
-function reachable(packages: ReadonlyMap<string, Described>, names: readonly string[]): ReadonlySet<string> {
+function reachable(packages: ReadonlyMap<string, PackageManifest>, names: readonly string[]): ReadonlySet<string> {
   const reached = new Set<string>();
   const visit = (from: string, name: string): void => {
     const path = foldersAbove(from)
@@ -116,7 +116,7 @@ function foldersAbove(path: string): string[] {
 }
 
 /** Writes an empty package of that name, in the version that is required: npm would fetch one if the version did not match. */
-async function writeStandIn(to: string, name: string, dependent: Described | undefined): Promise<void> {
+async function writeStandIn(to: string, name: string, dependent: PackageManifest | undefined): Promise<void> {
   const folder = join(to, pathOf(name));
   const version = dependent?.dependencies?.[name]?.replace(/^[^\d]+/, '');
   if (version === undefined) throw new Error(`Cannot pack: nothing asks for ${name} any more`);
@@ -128,8 +128,9 @@ async function writeStandIn(to: string, name: string, dependent: Described | und
 }
 
 /** The package.json: the project's members that an installation needs, and the dependencies in the bundled versions. */
-async function manifestOf(root: string, packages: ReadonlyMap<string, Described>): Promise<object> {
-  const project = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Record<string, unknown> & Described;
+async function manifestOf(root: string, packages: ReadonlyMap<string, PackageManifest>): Promise<object> {
+  const project = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Record<string, unknown> &
+    PackageManifest;
   const { name, version, description, license, type, engines, bin } = project;
   const names = Object.keys(project.dependencies ?? {});
   const dependencies = Object.fromEntries(names.map((each) => [each, packages.get(pathOf(each))?.version]));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import licences from 'spdx-license-list/full.js';
 
 /** The members of a package.json that are used here. */
-export type Described = {
+export type PackageManifest = {
   name: string;
   version: string;
   license?: string;
@@ -28,7 +28,7 @@ const HOLDERS: Readonly<Record<string, string>> = {
  * @returns the text of THIRD-PARTY.md for the folder `to`
  * @throws {Error} a package has neither a text of its licence nor a licence that SPDX knows
  */
-export async function addLicences(to: string, packages: ReadonlyMap<string, Described>): Promise<string> {
+export async function addLicences(to: string, packages: ReadonlyMap<string, PackageManifest>): Promise<string> {
   const added: string[] = [];
   for (const [path, described] of packages) {
     const files = await readdir(join(to, path));
@@ -55,7 +55,7 @@ export async function addLicences(to: string, packages: ReadonlyMap<string, Desc
 }
 
 /** The copyright lines of SPDX's texts are those of a template, or of whom the licence is named after. */
-function licenceOf(described: Described): string {
+function licenceOf(described: PackageManifest): string {
   const text = licences[described.license ?? '']?.licenseText.trim();
   if (text === undefined) throw new Error(`Cannot pack: there is no text of the licence '${described.license}'`);
   if (described.license === 'Unlicense') return text; // it disclaims copyright
@@ -64,7 +64,7 @@ function licenceOf(described: Described): string {
   return template.test(text) ? text.replace(template, () => `${line}\n`) : `${line}\n\n${text}`;
 }
 
-function holderOf({ name, author, repository }: Described): string {
+function holderOf({ name, author, repository }: PackageManifest): string {
   const at = typeof repository === 'string' ? repository : repository?.url;
   const holder =
     HOLDERS[name] ?? (typeof author === 'string' ? author : author?.name) ?? (at && `the authors of ${at}`);

@@ -49,14 +49,14 @@ export const agentWords = ({
 });
 
 /** What the caller knows of a call: whether it is priced, what its answer says besides the tools that have spans, and what was left out. */
-export type Answered = Pick<SpanRow, 'output' | 'verdict' | 'tool_calls_omitted' | 'events_omitted'> & {
+export type CallResult = Pick<SpanRow, 'output' | 'verdict' | 'tool_calls_omitted' | 'events_omitted'> & {
   status: CallStatus;
   priced: Priced | null;
 };
 
 /** The span of the call itself, with what it added to the conversation. */
-export function llmSpan(turn: CallTurn, position: SpanPosition, answered: Answered): SpanRow {
-  const { status, priced, output } = answered;
+export function llmSpan(turn: CallTurn, position: SpanPosition, result: CallResult): SpanRow {
+  const { status, priced, output } = result;
   const model = modelOf(turn);
   const inputs = turn.fresh
     .filter(isInput)
@@ -73,15 +73,15 @@ export function llmSpan(turn: CallTurn, position: SpanPosition, answered: Answer
     status: status.status,
     error_type: status.error_type,
     error_message,
-    verdict: answered.verdict,
+    verdict: result.verdict,
     call_kind,
     inherited_from,
     input,
     output,
     said_blocks,
     plain_text: plainText({ call_kind, inherited_from, input, said_blocks, output, error_message }),
-    tool_calls_omitted: answered.tool_calls_omitted,
-    events_omitted: answered.events_omitted,
+    tool_calls_omitted: result.tool_calls_omitted,
+    events_omitted: result.events_omitted,
     span_id: llmSpanId(turn.call_id),
     kind: 'llm',
     name: model || 'llm',

@@ -6,7 +6,7 @@ import { isInProcess } from './in-process.ts';
 import type { HttpEnv } from './routes.ts';
 
 /** `full` empty: no token is required. `read`: another one, which reads; empty: there is none. */
-export type Tokens = { full: string; read: string };
+export type ApiTokens = { full: string; read: string };
 
 type Paths = {
   /** Whether a path is served without a token. */
@@ -17,7 +17,7 @@ type Paths = {
 
 /** Requests of this process itself need no token. Sets `readOnly` for the token that reads. */
 export const bearer =
-  ({ full, read }: Tokens, { isOpen, isRead }: Paths): MiddlewareHandler<HttpEnv> =>
+  ({ full, read }: ApiTokens, { isOpen, isRead }: Paths): MiddlewareHandler<HttpEnv> =>
   async (c, next) => {
     const { method, path } = c.req;
     const authorization = c.req.header('authorization');

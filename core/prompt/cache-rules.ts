@@ -9,8 +9,8 @@ import { type Caching, type CachingByMarks, LIFETIME_MS } from '../provider/cach
 import { adviceFor } from './cache-advice.ts';
 import type { BilledCall, CacheCall } from './cache-call.ts';
 import { lostUsd } from './cache-cost.ts';
-import { type Candidate, type Earlier, openPredecessors } from './predecessor.ts';
-import type { Lifetime, Mark, Prefixes } from './prefixes.ts';
+import { type Earlier, openPredecessors, type PredecessorCandidate } from './predecessor.ts';
+import type { CacheMark, Lifetime, Prefixes } from './prefixes.ts';
 import type { Prompt, PromptParameter } from './prompt.ts';
 import { resembles, type Shown, shownDifference } from './shown-difference.ts';
 
@@ -83,7 +83,7 @@ function heldBy({ call, ids, marks }: Earlier, caching: Caching): Held | null {
 
 type Comparison = {
   call: BilledCall;
-  candidate: Candidate;
+  candidate: PredecessorCandidate;
   held: Held;
   ids: readonly number[];
   prefixes: Prefixes<Earlier>;
@@ -129,7 +129,7 @@ const toleranceOf = (tokens: number): number => Math.max(1_024, tokens * 0.02);
 
 /** Of what was held, the tokens of the blocks that are sent again, wherever they stand now; null: their tokens are not known. */
 function expectedTokens(
-  { earlier, common }: Candidate,
+  { earlier, common }: PredecessorCandidate,
   held: Held,
   ids: readonly number[],
   caching: Caching,
@@ -189,7 +189,7 @@ function sectionAt(one: CacheCall, other: CacheCall, block: number): PromptSecti
   return PROMPT_SECTIONS.find((section) => sections.includes(section)) ?? null;
 }
 
-function differenceAt({ earlier, common: n }: Candidate, call: CacheCall, ids: readonly number[]): Shown {
+function differenceAt({ earlier, common: n }: PredecessorCandidate, call: CacheCall, ids: readonly number[]): Shown {
   const [before, after] = [earlier.ids[n], ids[n]];
   return shownDifference(earlier.call.prompt.blocks[n], call.prompt.blocks[n], {
     n,
@@ -278,7 +278,7 @@ function expiry(
  */
 function isOtherConversation(
   call: CacheCall,
-  { earlier, common }: Candidate,
+  { earlier, common }: PredecessorCandidate,
   { end }: Held,
   ids: readonly number[],
 ): boolean {
@@ -296,7 +296,7 @@ function isOtherConversation(
 }
 
 /** The marks of a call with the lifetimes of what it wrote, as the usage states them where one kind alone was written. */
-function marksOf({ prompt, tokens }: CacheCall, usage: Usage): Mark[] {
+function marksOf({ prompt, tokens }: CacheCall, usage: Usage): CacheMark[] {
   const { cache_write_5m_tokens: for5m, cache_write_1h_tokens: for1h } = usage;
   const stated = for5m > 0 && for1h === 0 ? '5m' : for1h > 0 && for5m === 0 ? '1h' : null;
   return marksIn(prompt).map(({ block, ttl }) => {
@@ -307,7 +307,7 @@ function marksOf({ prompt, tokens }: CacheCall, usage: Usage): Mark[] {
 }
 
 /** The marks on blocks, and the one of the whole prompt, which stands on its last block. */
-function marksIn({ blocks, parameters }: Prompt): Omit<Mark, 'written'>[] {
+function marksIn({ blocks, parameters }: Prompt): Omit<CacheMark, 'written'>[] {
   const whole = parameters.find(({ name }) => name === WHOLE_MARK)?.value;
   const last: Lifetime | null =
     whole === undefined || whole === 'null' ? null : /"ttl": *"1h"/.test(whole) ? '1h' : '5m';

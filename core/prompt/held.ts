@@ -6,9 +6,18 @@ import { blockId } from './block-id.ts';
 import type { PromptBlock } from './prompt.ts';
 
 /** The conversation up to a call's answer, in pieces that the calls after it share. `whole`: all of it is recorded. */
-export type Held = { before: Held | null; blocks: readonly PromptBlock[]; count: number; whole: boolean };
+export type HeldConversation = {
+  before: HeldConversation | null;
+  blocks: readonly PromptBlock[];
+  count: number;
+  whole: boolean;
+};
 
-export const heldAfter = (before: Held | null, blocks: readonly PromptBlock[], whole: boolean): Held => ({
+export const heldAfter = (
+  before: HeldConversation | null,
+  blocks: readonly PromptBlock[],
+  whole: boolean,
+): HeldConversation => ({
   before,
   blocks,
   count: (before?.count ?? 0) + blocks.length,
@@ -16,7 +25,7 @@ export const heldAfter = (before: Held | null, blocks: readonly PromptBlock[], w
 });
 
 /** In order, the first message first. */
-export function heldBlocks(held: Held | null): PromptBlock[] {
+export function heldBlocks(held: HeldConversation | null): PromptBlock[] {
   const blocks = new Array<PromptBlock>(held?.count ?? 0);
   let end = blocks.length;
   for (let part = held; part; part = part.before) {

@@ -3,28 +3,28 @@
  * beginning. Calls that were still under way when this one began are no candidates, since a provider keeps a prompt once it has read it.
  */
 import type { CacheCall } from './cache-call.ts';
-import { type Mark, numbering, openPrefixes, type Prefixes } from './prefixes.ts';
+import { type CacheMark, numbering, openPrefixes, type Prefixes } from './prefixes.ts';
 
 export type Earlier = {
   call: CacheCall;
   ids: readonly number[];
-  marks: readonly Mark[];
+  marks: readonly CacheMark[];
 };
 
 /** `common`: blocks that both begin with. `line`: the lane's own, or one of another lane, from which a new lane may begin. */
-export type Candidate = { earlier: Earlier; common: number; line: 'own' | 'other' };
+export type PredecessorCandidate = { earlier: Earlier; common: number; line: 'own' | 'other' };
 
-export type Found = {
+export type PredecessorCandidates = {
   ids: readonly number[];
   /** Best first. Of the same model and credential, unless `switched` says what differs. */
-  candidates: readonly Candidate[];
+  candidates: readonly PredecessorCandidate[];
   switched: 'credential' | 'model' | null;
   /** Earlier calls of the same model and credential, whatever their lane. */
   prefixes: Prefixes<Earlier>;
 };
 
 export type Predecessors = {
-  find(call: CacheCall): Found;
+  find(call: CacheCall): PredecessorCandidates;
   /** Adds a call that was billed; from its end on it is a candidate. */
   add(earlier: Earlier): void;
 };
@@ -65,10 +65,10 @@ export function openPredecessors(): Predecessors {
     }
   };
 
-  const ofOthers = (call: CacheCall, ids: readonly number[], others: readonly Group[]): Candidate[] =>
+  const ofOthers = (call: CacheCall, ids: readonly number[], others: readonly Group[]): PredecessorCandidate[] =>
     others
       .flatMap(({ latest }) => [...latest.values()])
-      .map((earlier): Candidate => {
+      .map((earlier): PredecessorCandidate => {
         const line = earlier.call.lane === call.lane ? 'own' : 'other';
         return { earlier, line, common: commonOf(ids, earlier.ids) };
       })

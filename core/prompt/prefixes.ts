@@ -6,14 +6,14 @@ export type Prefixes<Call> = {
   /** The newest call that begins with the first `length` blocks; null: there is none. */
   newest(ids: readonly number[], length: number): Call | null;
   /** The marks that calls have set at the first `length` of these blocks. */
-  marks(ids: readonly number[], length: number): readonly Mark[];
+  marks(ids: readonly number[], length: number): readonly CacheMark[];
   /** Adds a call, newer than those before, with the marks of its prompt. */
-  add(ids: readonly number[], call: Call, marks: readonly Mark[]): void;
+  add(ids: readonly number[], call: Call, marks: readonly CacheMark[]): void;
 };
 
 export type Lifetime = '5m' | '1h';
 /** `block`: the marked one, 0 first. `ttl`: of what is kept up to it. `written`: by this call; else an earlier one wrote it, for as long as that said. */
-export type Mark = { block: number; ttl: Lifetime; written: boolean };
+export type CacheMark = { block: number; ttl: Lifetime; written: boolean };
 
 /** Blocks that all calls below share, which stand from `from` up to `to` in their prompts; nobody turns off within them. */
 type Node<Call> = {
@@ -21,7 +21,7 @@ type Node<Call> = {
   from: number;
   to: number;
   newest: Call | null;
-  marks: Mark[]; // within these blocks, in their order
+  marks: CacheMark[]; // within these blocks, in their order
   children: Map<number, Node<Call>>; // by their first block
 };
 
@@ -94,7 +94,7 @@ function childAlong<Call>(node: Node<Call>, ids: readonly number[]): Node<Call> 
   return added;
 }
 
-function setMark(marks: Mark[], mark: Mark): void {
+function setMark(marks: CacheMark[], mark: CacheMark): void {
   const at = marks.findIndex(({ block }) => block >= mark.block);
   if (at === -1) marks.push(mark);
   else if (marks[at]?.block !== mark.block) marks.splice(at, 0, mark);

@@ -1,6 +1,6 @@
 /** Reads the blocks in the JSON of a member of a request, or of an element of it, with the place of each in these bytes. */
 import { elementsOf } from '../capture/json-elements.ts';
-import { membersOf, type Range } from '../capture/json-members.ts';
+import { membersOf, type ValueRange } from '../capture/json-members.ts';
 import { injectedKind, UNHASHED_TAGS } from '../harness/harnesses.ts';
 import { canonicalJson } from '../merkle/canonical-json.ts';
 import { projectedText, withoutCacheControl } from '../merkle/projection.ts';
@@ -27,7 +27,7 @@ export function readBlocks(shape: PromptShape, member: PromptMember, bytes: Uint
     );
 }
 
-type Place = { shape: PromptShape; member: PromptMember; bytes: Uint8Array; index: number; range: Range };
+type Place = { shape: PromptShape; member: PromptMember; bytes: Uint8Array; index: number; range: ValueRange };
 
 /** What it returns lives long: it refers to the bytes, and to nothing that was parsed from them. */
 function readBlock({ shape, member, bytes, index, range }: Place, part: BlockPart, value: unknown): ReadBlock {
@@ -70,9 +70,9 @@ function canonical(value: unknown): string {
 }
 
 /** The range of each part's JSON: a container is scanned once, however many parts are in it. */
-function rangesIn(bytes: Uint8Array): (at: BlockPart['at']) => Range {
-  const known = new Map<string, Range[] | Map<string, Range>>();
-  const children = (path: string, range: Range, key: string | number): Range | undefined => {
+function rangesIn(bytes: Uint8Array): (at: BlockPart['at']) => ValueRange {
+  const known = new Map<string, ValueRange[] | Map<string, ValueRange>>();
+  const children = (path: string, range: ValueRange, key: string | number): ValueRange | undefined => {
     let found = known.get(path);
     if (!found) {
       found =
@@ -84,7 +84,7 @@ function rangesIn(bytes: Uint8Array): (at: BlockPart['at']) => Range {
     return found instanceof Map ? found.get(String(key)) : found[Number(key)];
   };
   return (at) => {
-    let range: Range = { start: 0, end: bytes.byteLength };
+    let range: ValueRange = { start: 0, end: bytes.byteLength };
     let path = '';
     for (const key of at) {
       const inner = children(path, range, key);
@@ -96,7 +96,7 @@ function rangesIn(bytes: Uint8Array): (at: BlockPart['at']) => Range {
   };
 }
 
-const shifted = (members: Map<string, Range>, by: number): Map<string, Range> =>
+const shifted = (members: Map<string, ValueRange>, by: number): Map<string, ValueRange> =>
   by === 0
     ? members
     : new Map([...members].map(([key, { start, end }]) => [key, { start: start + by, end: end + by }]));

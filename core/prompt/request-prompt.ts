@@ -3,7 +3,7 @@
  * was read of it is kept with it.
  */
 import { elementsOf } from '../capture/json-elements.ts';
-import { membersOf, type Range } from '../capture/json-members.ts';
+import { membersOf, type ValueRange } from '../capture/json-members.ts';
 import { afterSpace, bufferOf, CLOSE_BRACKET, COMMA } from '../capture/json-scan.ts';
 import { skeletonOf as skeletonIn } from '../capture/slices.ts';
 import type { PromptSection } from '../model/cache-break.ts';
@@ -16,7 +16,7 @@ import type { PromptBlock, PromptParameter } from './prompt.ts';
 import { type ReadBlock, readBlocks } from './read-blocks.ts';
 
 /** A piece of a body with what was read of it. */
-export type Piece = {
+export type ReadPiece = {
   id: string;
   bytes: Uint8Array;
   read: Map<string, ReadBlock[]>; // by format and member
@@ -24,7 +24,7 @@ export type Piece = {
   skeletons: Map<string, Skeleton | null>; // by the ids of all pieces between the elements; of the first of them
 };
 
-export const openPiece = (id: string, bytes: Uint8Array): Piece => ({
+export const openPiece = (id: string, bytes: Uint8Array): ReadPiece => ({
   id,
   bytes,
   read: new Map(),
@@ -41,7 +41,7 @@ export type RequestPrompt = {
 
 type Request = {
   format: WireFormat;
-  pieces: readonly Piece[]; // of the whole body, without its content coding
+  pieces: readonly ReadPiece[]; // of the whole body, without its content coding
   headers: HeaderList;
   url: string;
   continues: boolean; // the provider held what precedes its messages
@@ -86,10 +86,10 @@ const openingSection = (read: readonly ReadBlock[], before: readonly PromptBlock
     : 'system';
 
 /** The pieces between the elements, and the elements by the key of their array. */
-function sectionsOf(pieces: readonly Piece[]): { glue: Piece[]; sections: Map<string, Piece[]> } {
-  const glue: Piece[] = [];
-  const sections = new Map<string, Piece[]>();
-  let open: Piece[] | null = null;
+function sectionsOf(pieces: readonly ReadPiece[]): { glue: ReadPiece[]; sections: Map<string, ReadPiece[]> } {
+  const glue: ReadPiece[] = [];
+  const sections = new Map<string, ReadPiece[]>();
+  let open: ReadPiece[] | null = null;
   for (const piece of pieces) {
     if (open && !closes(piece)) {
       open.push(piece);
@@ -103,13 +103,13 @@ function sectionsOf(pieces: readonly Piece[]): { glue: Piece[]; sections: Map<st
   return { glue, sections };
 }
 
-const closes = ({ bytes }: Piece): boolean => {
+const closes = ({ bytes }: ReadPiece): boolean => {
   const buffer = bufferOf(bytes);
   return buffer[afterSpace(buffer, 0)] === CLOSE_BRACKET;
 };
 
 /** The key of the array that is open where the piece ends. */
-function keyOpenIn({ bytes }: Piece): string | null {
+function keyOpenIn({ bytes }: ReadPiece): string | null {
   const end = bufferOf(bytes.subarray(Math.max(0, bytes.byteLength - 200))).toString('latin1');
   const beforeColon = end.endsWith('[') ? end.slice(0, -1).trimEnd() : '';
   const named = beforeColon.endsWith(':') ? beforeColon.slice(0, -1).trimEnd() : '';
@@ -126,12 +126,12 @@ function keyOpenIn({ bytes }: Piece): string | null {
 type Skeleton = {
   value: Record<string, unknown>;
   /** The values of a member, each as a piece: the elements of an array, else the member itself. None where it is absent. */
-  elements(format: WireFormat, member: PromptMember): Piece[];
+  elements(format: WireFormat, member: PromptMember): ReadPiece[];
 };
 
 const MOST_SKELETONS = 8; // per piece: the members behind the messages hardly ever change
 
-function skeletonOf(glue: readonly Piece[]): Skeleton | null {
+function skeletonOf(glue: readonly ReadPiece[]): Skeleton | null {
   const [first] = glue;
   if (!first) return null;
   const key = glue.map(({ id }) => id).join();
@@ -147,8 +147,8 @@ function openSkeleton(bytes: Uint8Array): Skeleton | null {
   const value = parsed(bytes);
   const members = value && membersOf(bytes);
   if (!members) return null;
-  const known = new Map<string, Piece[]>();
-  const pieceOf = ({ start, end }: Range) => openPiece('', bytes.subarray(start, end));
+  const known = new Map<string, ReadPiece[]>();
+  const pieceOf = ({ start, end }: ValueRange) => openPiece('', bytes.subarray(start, end));
   return {
     value,
     elements(format, member) {
@@ -172,7 +172,7 @@ function parsed(bytes: Uint8Array): Record<string, unknown> | null {
   }
 }
 
-function readOf(format: WireFormat, member: PromptMember, piece: Piece): ReadBlock[] {
+function readOf(format: WireFormat, member: PromptMember, piece: ReadPiece): ReadBlock[] {
   const key = `${format.id} ${member.key}`;
   const known = piece.read.get(key);
   if (known) return known;
@@ -191,7 +191,7 @@ function elementIn(bytes: Uint8Array): Uint8Array {
 
 /** Mostly a piece comes back at the same place: then its blocks are the same objects. */
 function placed(
-  piece: Piece,
+  piece: ReadPiece,
   read: readonly ReadBlock[],
   key: string,
   { section, path }: Pick<PromptBlock, 'section' | 'path'>,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { packageRoot } from '../package-root.ts';
 
 /** What the bundler wrote, and what the document has to name. (core/build/bundle.mjs) */
-export type Manifest = {
+export type AssetManifest = {
   main: string;
   style: string | null;
   icon: string;
@@ -18,7 +18,7 @@ export type Manifest = {
 
 export type Assets = {
   /** null: the UI was never built. Another build is seen at once. */
-  manifest(): Promise<Manifest | null>;
+  manifest(): Promise<AssetManifest | null>;
   /** null: the current build has no such file. */
   read(name: string, coding: Coding | null): Promise<Uint8Array<ArrayBuffer> | null>;
 };
@@ -32,7 +32,7 @@ export const builtAssets = (): string => join(packageRoot(), 'dist/core/web/asse
 /** @param folder what the bundler wrote */
 export function openAssets(folder: string): Assets {
   const file = join(folder, 'manifest.json');
-  let current: { manifest: Manifest; mtimeMs: number } | null = null;
+  let current: { manifest: AssetManifest; mtimeMs: number } | null = null;
   const manifest = async () => {
     const mtimeMs = await stat(file).then(
       (found) => found.mtimeMs,
@@ -40,7 +40,7 @@ export function openAssets(folder: string): Assets {
     );
     if (mtimeMs === null) return null;
     if (current?.mtimeMs !== mtimeMs)
-      current = { manifest: JSON.parse(await readFile(file, 'utf8')) as Manifest, mtimeMs };
+      current = { manifest: JSON.parse(await readFile(file, 'utf8')) as AssetManifest, mtimeMs };
     return current.manifest;
   };
   return {

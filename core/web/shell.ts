@@ -1,8 +1,8 @@
 /** The one document of the browser UI. It holds no data: its script reads that from the API. */
-import type { Manifest } from './assets.ts';
+import type { AssetManifest } from './assets.ts';
 
 export type Shell = {
-  manifest: Manifest;
+  manifest: AssetManifest;
   /** The prefix of a reverse proxy, as `/svc`; '': none. */
   basePath: string;
   version: string;

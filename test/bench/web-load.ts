@@ -1,7 +1,7 @@
 /** B1 to B4: how much script does the list of sessions load, and how soon has it its first row when many sessions are stored? */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Manifest } from '../../core/web/assets.ts';
+import type { AssetManifest } from '../../core/web/assets.ts';
 import { bounded, heading, kilobytes, median, row } from './figures.ts';
 import { putNodes } from './put-nodes.ts';
 import { blankPage, type PageTimes, pageTimes } from './web-page.ts';
@@ -44,7 +44,7 @@ async function benchSizes(ground: Ground, base: string): Promise<void> {
   bounded('B1 script before the first row, on the wire', bodies, 45 * KB, kilobytes);
   row('the heads of these responses', kilobytes(heads));
   const manifest = join((await ground.built()).folder, 'dist/core/web/assets/manifest.json');
-  const { files } = JSON.parse(await readFile(manifest, 'utf8')) as Manifest;
+  const { files } = JSON.parse(await readFile(manifest, 'utf8')) as AssetManifest;
   const sum = (ending: string) =>
     Object.entries(files).reduce((bytes, [name, { br }]) => bytes + (name.endsWith(ending) ? br : 0), 0);
   bounded('B2 script in all', sum('.js'), 150 * KB, kilobytes);

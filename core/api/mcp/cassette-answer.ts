@@ -10,7 +10,7 @@ const MOST_ERROR_BYTES = 4096;
 /** @throws {Refusal} the cassette could not be called */
 export type SendRequest = (name: string, request: Request) => Promise<Response>;
 
-export type CassetteRequest = {
+export type CassetteCall = {
   /** Installed name. */
   cassette: string;
   /** One of the cassette's own paths, with a query. */
@@ -29,7 +29,7 @@ export type Limits = { send: SendRequest; signal: AbortSignal; lateMs: number };
  * @throws {Refusal} cassette-broken, with a sentence for the agent; its cause is the status of the response, if one came
  */
 export async function cassetteAnswer(
-  { cassette, path, init, what }: CassetteRequest,
+  { cassette, path, init, what }: CassetteCall,
   { send, signal, lateMs }: Limits,
 ): Promise<CassetteAnswer> {
   const timeout = AbortSignal.timeout(lateMs);
@@ -55,7 +55,7 @@ export async function cassetteAnswer(
 export const isUnknown = (error: unknown): boolean => error instanceof Refusal && error.cause === 404;
 
 /** The answer as a JSON object. @throws {Refusal} cassette-broken */
-export function jsonObject({ bytes }: CassetteAnswer, { cassette, what }: CassetteRequest): Record<string, unknown> {
+export function jsonObject({ bytes }: CassetteAnswer, { cassette, what }: CassetteCall): Record<string, unknown> {
   const json = parsed(bytes.toString('utf8'));
   if (isObject(json)) return json;
   const problem = json === undefined ? 'what is no JSON' : 'JSON that is no object';

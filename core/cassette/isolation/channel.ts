@@ -16,7 +16,7 @@ import { LIMITS } from './child/limits.mjs';
 import { responseHead, UnusableHead } from './response-head.ts';
 
 /** Requests to the cassette's process, by name. A run of `scheduled` is stopped by its signal. */
-export type Channel = {
+export type CassetteChannel = {
   hello(): Promise<unknown>;
   bind(bindings: { config: object; db: boolean; core: boolean }): Promise<void>;
   fetch(request: Request): Promise<Response>;
@@ -37,7 +37,7 @@ type Options = {
   ended: () => Promise<string>;
 };
 
-export function openChannel(socket: Socket, { name, ended }: Options): Channel {
+export function openChannel(socket: Socket, { name, ended }: Options): CassetteChannel {
   const session = connect('http://cassette', { ...LIMITS, createConnection: () => socket });
   session.on('error', () => session.destroy()); // closing it fails all pending requests
   const cassetteDown = (why: string) => new CassetteDown('broken', `Cannot ask "${name}": ${why}`);

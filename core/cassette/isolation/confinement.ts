@@ -23,7 +23,7 @@ type Wanted = SystemSupport & {
   run: readonly string[];
 };
 
-export type Command = { file: string; args: string[]; env: Record<string, string> };
+export type ConfinedCommand = { file: string; args: string[]; env: Record<string, string> };
 
 const PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
 const PROBE_MS = 10_000;
@@ -140,7 +140,7 @@ async function works(ground: SystemSupport, tmp: string): Promise<boolean> {
 }
 
 /** The output of a process that succeeds; empty when it fails. */
-const outputOf = ({ file, args, env }: Command): Promise<string> =>
+const outputOf = ({ file, args, env }: ConfinedCommand): Promise<string> =>
   new Promise((resolve) => {
     const child = spawn(file, args, { env, detached: true, stdio: ['ignore', 'pipe', 'ignore'], timeout: PROBE_MS });
     let printed = '';
@@ -162,7 +162,7 @@ const dropsPermissions = async (): Promise<boolean> => {
 };
 
 /** The command that starts its process behind that wall. Node's own permissions apply behind each wall. */
-export function commandFor(wanted: Wanted): Command {
+export function commandFor(wanted: Wanted): ConfinedCommand {
   const { wall, node_mb, processors, drops, network, root, readable, memory_mb, run } = wanted;
   const node = [
     process.execPath,

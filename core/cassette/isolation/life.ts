@@ -8,13 +8,13 @@ import { lowerPriority } from '../../yield-to-listeners.ts';
 import type { Log, Progress } from '../contract.ts';
 import type { Bindings, LoadedModule } from '../running.ts';
 import { openBridge } from './bridge.ts';
-import { type Channel, openChannel } from './channel.ts';
+import { type CassetteChannel, openChannel } from './channel.ts';
 import { CHANNEL_BROKE, UNCAUGHT, UNHANDLED, WITHOUT_NETWORK } from './child/limits.mjs';
 import { BELOW_SERVICE, commandFor, type SystemSupport } from './confinement.ts';
 import { type Gate, OUTPUT_LIMITS, readOutput } from './output.ts';
 
 export type Life = {
-  channel: Channel;
+  channel: CassetteChannel;
   bind(bindings: Bindings): Promise<void>;
   /** Settles when it has ended and is cleaned up, with the reason, as the end of a sentence that begins with its name. */
   ended: Promise<string>;

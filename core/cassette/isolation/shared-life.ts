@@ -12,7 +12,7 @@ import { lowerPriority } from '../../yield-to-listeners.ts';
 import type { Progress } from '../contract.ts';
 import type { Bindings, StartModule } from '../running.ts';
 import { openBridge } from './bridge.ts';
-import { type Channel, openChannel } from './channel.ts';
+import { type CassetteChannel, openChannel } from './channel.ts';
 import { BELOW_SERVICE } from './confinement.ts';
 import { CLOSED_MS, reasonOf } from './life.ts';
 import { OUTPUT_LIMITS, openGate, readOutput } from './output.ts';
@@ -25,7 +25,7 @@ export type Member = Pick<StartModule, 'name' | 'entry' | 'log'> & {
 
 export type SharedLife = {
   pid: number;
-  channels: ReadonlyMap<Member, Channel>;
+  channels: ReadonlyMap<Member, CassetteChannel>;
   /** Settles when it has ended, with the reason, as the end of a sentence that begins with 'it'. */
   ended: Promise<string>;
   end(reason: string): void;
@@ -71,7 +71,7 @@ export async function startSharedLife(members: readonly Member[], options: Optio
       gate.close();
     });
   });
-  const channels = new Map<Member, Channel>();
+  const channels = new Map<Member, CassetteChannel>();
   const starts = members.map((member, i) => {
     const [requests, bindings] = sockets.slice(2 * i);
     if (!requests || !bindings) throw new Error('its channels could not be opened');

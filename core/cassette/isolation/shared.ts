@@ -6,7 +6,7 @@ import { openBackoff } from '../../retry.ts';
 import { parseManifest } from '../admission/manifest.ts';
 import type { Progress } from '../contract.ts';
 import { CassetteDown, type Confinement, type RunningCassette, type StartModule } from '../running.ts';
-import type { Channel } from './channel.ts';
+import type { CassetteChannel } from './channel.ts';
 import { type ChangesSince, openDueWork } from './due-work.ts';
 import { watch } from './heartbeat.ts';
 import { startInline } from './inline.ts';
@@ -135,7 +135,7 @@ export function openSharedProcess({
   async function withChannel<T>(
     member: Member,
     signal: AbortSignal,
-    work: (channel: Channel) => Promise<T>,
+    work: (channel: CassetteChannel) => Promise<T>,
   ): Promise<T> {
     const down = (why: string) => new CassetteDown('unavailable', `Cannot ask "${member.name}": ${why}`);
     const pause = current ? 0 : notBefore - Date.now();

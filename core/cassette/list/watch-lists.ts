@@ -3,7 +3,7 @@ import { type FSWatcher, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { BadList, type ListFiles, type ListTexts, listTexts, type ReadLists, readLists } from './read-list.ts';
 
-export type Lists = ReadLists & {
+export type WatchedLists = ReadLists & {
   /** Why the newest edit is not in effect; null when it is. */
   problem: string | null;
   /** When the list in effect was read: RFC 3339, UTC. */
@@ -12,7 +12,7 @@ export type Lists = ReadLists & {
 
 type Watching = ListFiles & {
   /** Called with the first reading, and then with each that differs from the one before. */
-  heard: (lists: Lists) => void;
+  heard: (lists: WatchedLists) => void;
   /** How often the files are read regardless of change events: there are none on network drives, nor for folders made later. */
   everyMs?: number;
   /** How long a file must stay broken or missing before that counts: editors truncate a file, or move it, before they write it. */
@@ -30,7 +30,7 @@ export async function watchLists({
 }: Watching): Promise<{ close(): void }> {
   let closed = false;
   let previous: Reading | null = null;
-  let current: Lists | null = null;
+  let current: WatchedLists | null = null;
 
   const look = async (): Promise<void> => {
     let found = await lookAt(files);

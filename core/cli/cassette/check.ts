@@ -6,7 +6,7 @@ import pc from 'picocolors';
 import { readApi } from '../../api/app.ts';
 import { grantsFor } from '../../cassette/admission/grants.ts';
 import { resolveSource } from '../../cassette/admission/source.ts';
-import { conform, type Finding, STEP_FINDINGS } from '../../cassette/conformance.ts';
+import { type ConformanceResult, conform, STEP_FINDINGS } from '../../cassette/conformance.ts';
 import { coreBinding } from '../../cassette/core-binding.ts';
 import { openCassetteDatabases } from '../../cassette/database/cassette-databases.ts';
 import { ListEntry } from '../../cassette/list/list.ts';
@@ -26,7 +26,7 @@ export async function checkCassette(
 ): Promise<0 | 1> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-check-'));
   const log = openLog('silent');
-  const report = (finding: Finding) => io.out(lineOf(finding));
+  const report = (result: ConformanceResult) => io.out(lineOf(result));
   try {
     const at = /^https?:\/\//i.test(source) ? source : resolve(io.cwd, source);
     const entry = await entryOf(at, config, { folder, cwd: io.cwd });
@@ -90,7 +90,7 @@ async function entryOf(
   });
 }
 
-const lineOf = ({ what, problems }: Finding): string =>
+const lineOf = ({ what, problems }: ConformanceResult): string =>
   problems.length === 0
     ? `  ${pc.green('ok')}  ${what}\n`
     : `  ${pc.red('no')}  ${what}\n${problems.map((problem) => `      ${problem.replaceAll('\n', '\n      ')}\n`).join('')}`;

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { chatMessage, chatUsage, chatWire, finishReason } from '../../demo/chat-wire.ts';
-import { type Answers, answers, calls, type DemoCall, use } from '../../demo/script.ts';
+import { answers, calls, type DemoCall, type ScriptedAnswer, use } from '../../demo/script.ts';
 import { outputOf, tokensIn } from '../../demo/tokens.ts';
 
 const ChatRequest = z.object({
@@ -44,7 +44,7 @@ export async function scriptedProvider(request: Request): Promise<Response> {
 }
 
 /** The script: the results of tools since the question decide the next answer. */
-function nextAnswer({ messages, tools }: ChatRequest): Answers {
+function nextAnswer({ messages, tools }: ChatRequest): ScriptedAnswer {
   const questionIndex = messages.findLastIndex(({ role }) => role === 'user');
   const results = messages.slice(questionIndex + 1).filter(({ role }) => role === 'tool');
   const [files, table] = results.map(({ content }) => String(content));

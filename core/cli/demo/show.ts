@@ -1,6 +1,5 @@
 /** The output of the demo: the conversation as it happens, what was recorded of it, and where to look. */
 import { setTimeout } from 'node:timers/promises';
-import type { z } from '@hono/zod-openapi';
 import pc from 'picocolors';
 import { sessionId } from '../../call/identity.ts';
 import type { Seeded } from '../../model/demo.ts';
@@ -65,7 +64,7 @@ const POLL_MS = 50;
 async function recorded(fetchJson: FetchJson, began: string): Promise<Session> {
   const end = performance.now() + TIMEOUT_MS;
   while (performance.now() < end) {
-    const { items } = await fetchJson<z.infer<typeof SessionPage>>('/v1/sessions');
+    const { items } = await fetchJson<SessionPage>('/v1/sessions');
     const found = items.find(
       ({ started_at, raw_turn_count, rollup }) =>
         rollup.preview === QUESTION &&

@@ -9,7 +9,7 @@ import type { Io } from '../io.ts';
 import { linesOf } from '../lines-of.ts';
 import { counted, plain, several } from '../units.ts';
 import { agree } from './agree.ts';
-import { type Progress, terminalProgress } from './progress.ts';
+import { type ProgressLine, terminalProgress } from './progress.ts';
 import { purgeSummary } from './purge.ts';
 import { purgeSessions } from './purge-sessions.ts';
 
@@ -69,7 +69,7 @@ export async function forget(
   return isNothing(left) ? 0 : 1;
 }
 
-async function findText(client: ApiClient, text: string, progress: Progress): Promise<Found> {
+async function findText(client: ApiClient, text: string, progress: ProgressLine): Promise<Found> {
   const what = 'look for the text';
   const found: Found = { sessions: [], elsewhere: { parked_turns: [], tables: [] } };
   let [total, isWhole] = [0, false];

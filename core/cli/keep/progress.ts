@@ -1,5 +1,5 @@
 /** Progress on stderr for what takes longer than a second: one line that is written over, and nothing where no person looks. */
-export type Progress = {
+export type ProgressLine = {
   /** `done` of `total`, in units of the caller; total 0: unknown. */
   show(text: string, done: number, total: number): void;
   /** Takes the line away. */
@@ -12,7 +12,7 @@ const [FIRST_MS, NEXT_MS, BAR] = [1_000, 200, 24];
 export function openProgress(
   write: ((text: string) => void) | null,
   now: () => number = () => performance.now(),
-): Progress {
+): ProgressLine {
   let due = now() + FIRST_MS;
   let isShown = false;
   return {
@@ -30,7 +30,7 @@ export function openProgress(
 }
 
 /** Whether a person sees what is written to stderr. */
-export const terminalProgress = (err: (text: string) => void): Progress =>
+export const terminalProgress = (err: (text: string) => void): ProgressLine =>
   openProgress(process.stderr.isTTY === true ? err : null);
 
 function bar(done: number, total: number): string {

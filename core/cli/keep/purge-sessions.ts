@@ -1,6 +1,6 @@
 /** Purges sessions through the read API, one after the other. */
 import type { ApiClient } from '../api-client.ts';
-import type { Progress } from './progress.ts';
+import type { ProgressLine } from './progress.ts';
 
 /** As the read API reports it. */
 export type SessionPurged = {
@@ -17,7 +17,7 @@ export type SessionPurged = {
 export async function purgeSessions(
   client: ApiClient,
   session_ids: readonly string[],
-  { reason, progress }: { reason: string; progress: Progress },
+  { reason, progress }: { reason: string; progress: ProgressLine },
 ): Promise<SessionPurged[]> {
   const purged: SessionPurged[] = [];
   for (const [i, id] of session_ids.entries()) {

@@ -20,10 +20,10 @@ import { counted, plain, several, sized } from '../units.ts';
 import { verifyTotals } from '../verify.ts';
 import type { VerifyTotals } from '../verify-report.ts';
 import { whereData } from '../where-data.ts';
-import { type Progress, terminalProgress } from './progress.ts';
+import { type ProgressLine, terminalProgress } from './progress.ts';
 import { restoreInto } from './restore-target.ts';
 
-export type RestoreOptions = { file: string; json: boolean; cassettes: boolean };
+export type RestoreArguments = { file: string; json: boolean; cassettes: boolean };
 
 /** What was restored, for `--json`. `left_out`: what of a cassette's schema a backup cannot hold. */
 export type Restored = {
@@ -38,7 +38,7 @@ export type Restored = {
 /** 0 when all of it is as it was written, else 1. @throws {OperatorError} nothing was restored */
 export async function restore(
   loaded: LoadedConfig,
-  { file, json, cassettes }: RestoreOptions,
+  { file, json, cassettes }: RestoreArguments,
   io: Pick<Io, 'out' | 'err' | 'cwd'>,
 ): Promise<0 | 1> {
   const path = resolve(io.cwd, file);
@@ -95,7 +95,7 @@ function summary(
 }
 
 /** @returns how many sessions could not be derived */
-async function derive(database: Database, reader: Reader, progress: Progress): Promise<number> {
+async function derive(database: Database, reader: Reader, progress: ProgressLine): Promise<number> {
   const stopping = new AbortController();
   const { queued: total } = await database.execute('derivePending', {});
   const worker = runDeriveWorker({

@@ -12,7 +12,7 @@ import type { Io } from '../io.ts';
 import { printJson } from '../print-response.ts';
 import { dollars, lasting, plain, shortAge, shortCount, sized } from '../units.ts';
 import { sessionOf } from './session-of.ts';
-import { type Column, table } from './table.ts';
+import { type TableColumn, table } from './table.ts';
 
 export type PartOptions = { json: boolean; limit: number };
 
@@ -99,7 +99,7 @@ const took = (ns: number | undefined) =>
   ns === undefined ? '' : ns < 1e9 ? `${Math.round(ns / 1e6)} ms` : lasting(ns / 1e9);
 const statusColour = (text: string) => (text === 'error' ? pc.red(text) : text === 'ok' ? text : pc.yellow(text));
 
-const traceColumns = (now: number): Column<Trace>[] => [
+const traceColumns = (now: number): TableColumn<Trace>[] => [
   { title: 'ID', text: ({ trace_id }) => trace_id.slice(0, 8), colour: pc.dim },
   { title: 'STARTED', text: ({ started_at }) => shortAge(started_at, now) },
   { title: 'PROMPT', text: ({ user_prompt, synthetic = '' }) => oneLine(user_prompt || synthetic), fills: true },
@@ -112,7 +112,7 @@ const traceColumns = (now: number): Column<Trace>[] => [
   { title: 'STATUS', text: ({ status }) => status, colour: statusColour },
 ];
 
-const SPAN_COLUMNS: Column<Span>[] = [
+const SPAN_COLUMNS: TableColumn<Span>[] = [
   { title: 'ID', text: ({ span_id }) => span_id.slice(0, 8), colour: pc.dim },
   { title: 'KIND', text: ({ kind }) => kind },
   { title: 'NAME', text: ({ name, call_kind, kind }) => name || (kind === 'event' ? call_kind : '') },
@@ -134,7 +134,7 @@ function whatOf({ kind, input, output, description = '', error_message = '' }: S
 
 const oneLine = (text: string) => text.slice(0, 500).replace(/\s+/g, ' ').trim();
 
-const TURN_COLUMNS: Column<RawTurnHead>[] = [
+const TURN_COLUMNS: TableColumn<RawTurnHead>[] = [
   { title: 'TURN', text: ({ raw_turn_id }) => String(raw_turn_id), align: 'right', colour: pc.cyan },
   { title: 'REQUESTED', text: ({ requested_at = '' }) => requested_at.slice(0, 19).replace('T', ' ') },
   { title: 'SOURCE', text: ({ source }) => source, drops: 3 },

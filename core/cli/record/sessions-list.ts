@@ -1,18 +1,16 @@
 /** `svc sessions list`: the sessions that match, as a table with numbers that other commands take. */
 import pc from 'picocolors';
 import type { LoadedConfig } from '../../config/load.ts';
-import type { Session } from '../../model/session.ts';
+import type { Session, SessionPage } from '../../model/session.ts';
 import { openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../print-response.ts';
 import { dollars, shortAge, shortCount } from '../units.ts';
 import { keepList } from './last-list.ts';
-import { type Column, table } from './table.ts';
+import { type TableColumn, table } from './table.ts';
 
 /** Parameters of GET /v1/browse/sessions. */
 export type ListOptions = { filter: Readonly<Record<string, string>>; limit: number; json: boolean };
-
-export type SessionPage = { items: Session[]; next_cursor?: string };
 
 const PAGE = 200;
 
@@ -50,7 +48,7 @@ export const sessionTable = (sessions: readonly Session[], { columns }: Pick<Io,
     columns,
   );
 
-const sessionColumns = (now: number): Column<Session & { number: number }>[] => [
+const sessionColumns = (now: number): TableColumn<Session & { number: number }>[] => [
   { title: '#', text: ({ number }) => String(number), align: 'right', colour: pc.cyan },
   { title: 'ID', text: ({ id }) => id.slice(0, 8), colour: pc.dim },
   {

@@ -6,7 +6,7 @@ import { openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../print-response.ts';
 import { counted, dollars, plain } from '../units.ts';
-import { type Column, table } from './table.ts';
+import { type TableColumn, table } from './table.ts';
 
 type SpendOptions = {
   filter: Readonly<Record<string, string>>;
@@ -54,8 +54,8 @@ function rowsOf({ keys, points, totals, total }: StatsSeries, bucket: SpendOptio
 const costText = (usd: number, { cost_usd, unpriced_tokens }: SeriesCell) =>
   dollars(cost_usd === 0 && unpriced_tokens > 0 ? null : usd);
 
-function columnsOf(by: string, bucket: SpendOptions['bucket']): Column<Row>[] {
-  const money = (title: string, usd: (cell: SeriesCell) => number, drops?: number): Column<Row> => ({
+function columnsOf(by: string, bucket: SpendOptions['bucket']): TableColumn<Row>[] {
+  const money = (title: string, usd: (cell: SeriesCell) => number, drops?: number): TableColumn<Row> => ({
     title,
     text: ({ cell }) => costText(usd(cell), cell),
     align: 'right',

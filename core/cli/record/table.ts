@@ -3,7 +3,7 @@ import stringWidth from 'fast-string-width';
 import pc from 'picocolors';
 import { plain } from '../units.ts';
 
-export type Column<Row> = {
+export type TableColumn<Row> = {
   title: string;
   /** May be foreign text: it is made safe here. */
   text: (row: Row) => string;
@@ -19,7 +19,11 @@ const GAP = '  ';
 const LEAST_FILL = 30;
 
 /** @param width of the terminal in cells; undefined: nothing is cut */
-export function table<Row>(rows: readonly Row[], wanted: readonly Column<Row>[], width: number | undefined): string {
+export function table<Row>(
+  rows: readonly Row[],
+  wanted: readonly TableColumn<Row>[],
+  width: number | undefined,
+): string {
   const columns = width === undefined ? wanted : fitting(rows, wanted, width);
   const texts = rows.map((row) => columns.map(({ text }) => plain(text(row))));
   const widths = columns.map((column) => widthOf(rows, column));
@@ -48,11 +52,15 @@ export function table<Row>(rows: readonly Row[], wanted: readonly Column<Row>[],
   ].join('\n');
 }
 
-const widthOf = <Row>(rows: readonly Row[], { title, text }: Column<Row>): number =>
+const widthOf = <Row>(rows: readonly Row[], { title, text }: TableColumn<Row>): number =>
   rows.reduce((most, row) => Math.max(most, stringWidth(plain(text(row)))), title.length);
 
 /** The columns that leave enough room for the one that fills. */
-function fitting<Row>(rows: readonly Row[], wanted: readonly Column<Row>[], width: number): readonly Column<Row>[] {
+function fitting<Row>(
+  rows: readonly Row[],
+  wanted: readonly TableColumn<Row>[],
+  width: number,
+): readonly TableColumn<Row>[] {
   let columns = wanted;
   for (;;) {
     const taken = columns.reduce(

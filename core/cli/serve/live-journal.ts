@@ -1,7 +1,7 @@
 /** The journal as the service sees it: which run the proxy is writing and how far, from the messages that the parent passes on. */
 import type { Engine } from '../../engine/engine.ts';
 import type { LiveRun } from '../../engine/messages.ts';
-import type { Link } from './parent-link.ts';
+import type { ParentLink } from './parent-link.ts';
 
 export type LiveJournal = {
   /** Resolves with the run that is written now, once a proxy writes one: until then it is unknown which files are still written. */
@@ -11,7 +11,7 @@ export type LiveJournal = {
   attach(engine: Engine): void;
 };
 
-export function openLiveJournal(link: Link): LiveJournal {
+export function openLiveJournal(link: ParentLink): LiveJournal {
   let live: LiveRun | null = null;
   let engine: Engine | null = null;
   let hasEnded = false; // some call of this run, before the engine heard what comes

@@ -3,7 +3,7 @@ import { OperatorError } from '../../errors.ts';
 import { systemProblem } from '../system-error.ts';
 import type { FromChild, Start, ToChild } from './messages.ts';
 
-export type Link = {
+export type ParentLink = {
   /** Resolves when the message was handed to the parent; also when there is none any more. */
   send(message: FromChild): Promise<void>;
   /** Called with each message but those that begin and end the process; with those that came while it began as well. */
@@ -27,7 +27,7 @@ const GONE_MS = 8_000; // for a process without a parent to end by itself
  * @param finishes whether the process waits for 'finish' after 'stop'
  */
 export function runUnderParent(
-  begin: (start: Start, link: Link) => Promise<Role>,
+  begin: (start: Start, link: ParentLink) => Promise<Role>,
   { finishes }: { finishes: boolean },
 ): void {
   const listeners: ((message: ToChild) => void)[] = [];
@@ -36,7 +36,7 @@ export function runUnderParent(
   let closing: Promise<unknown> = Promise.resolve();
   let ending = false;
   let beginMs = 0; // how long it may go on beginning after it was asked to stop
-  const link: Link = {
+  const link: ParentLink = {
     send: (message) =>
       new Promise((done) => {
         if (process.connected) process.send?.(message, () => done());

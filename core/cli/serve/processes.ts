@@ -19,11 +19,11 @@ export type Processes = {
   stop(graceMs: number): Promise<void>;
 };
 
-export type Held = Partial<Record<ListenerName, HeldAddress>>;
+export type HeldAddresses = Partial<Record<ListenerName, HeldAddress>>;
 
 type Options = {
   start: Omit<Start, 'addresses'>;
-  held: Held;
+  held: HeldAddresses;
   log: Logger;
   /** Prints on stdout. */
   out(text: string): void;
@@ -38,11 +38,11 @@ const SERVICE_DOWN_MS = 60_000;
 const END_MS = 15_000; // after the grace, for a process to end by itself
 const REMEMBER_MS = 10_000; // what a process counts in less is lost with it, unless somebody has seen it
 
-const descriptors = (held: Held, names: readonly ListenerName[]): number[] =>
+const descriptors = (held: HeldAddresses, names: readonly ListenerName[]): number[] =>
   names.flatMap((name) => held[name]?.fds ?? []);
 
 /** The sockets of these listeners under the numbers that they have in their process; of the others only where they are. */
-function addressesFor(held: Held, names: readonly ListenerName[]): Start['addresses'] {
+function addressesFor(held: HeldAddresses, names: readonly ListenerName[]): Start['addresses'] {
   let next = FIRST_FD;
   const numbered = names.map((name) => [name, (held[name]?.fds ?? []).map(() => next++)] as const);
   const fdsOf = new Map(numbered);

@@ -8,7 +8,7 @@ import { openMetrics } from '../../metrics.ts';
 import { formerKeyOf } from './former-key.ts';
 import { hostsOf } from './listening.ts';
 import type { Start } from './messages.ts';
-import type { Link, Role } from './parent-link.ts';
+import type { ParentLink, Role } from './parent-link.ts';
 import { openProxy } from './proxy-listener.ts';
 import { reportWritten } from './report-written.ts';
 
@@ -19,7 +19,7 @@ const waitingBytes = (maxBytes: number) => maxBytes / 2 - 67_108_864;
 const UNREQUESTED = 0;
 
 /** @throws {OperatorError} the address is taken, or the journal cannot be made */
-export async function runProxy({ loaded, io, role, addresses }: Start, link: Link): Promise<Role> {
+export async function runProxy({ loaded, io, role, addresses }: Start, link: ParentLink): Promise<Role> {
   const { config, folder } = loaded;
   const unlock = await joinLock(folder, process.ppid);
   const log = openLog(config.log.level);

@@ -6,7 +6,7 @@ import type { ProcessState } from '../../model/status.ts';
 import { openLiveJournal } from './live-journal.ts';
 import type { Start } from './messages.ts';
 import { openService } from './open-service.ts';
-import type { Link, Role } from './parent-link.ts';
+import type { ParentLink, Role } from './parent-link.ts';
 import { sharedCounters } from './shared-counters.ts';
 
 /** For the journal to reach the database at a stop; the rest is stored at the next start. A proxy alone may have no next start on this disk. */
@@ -15,7 +15,7 @@ const DRAIN_MS = { all: 1_000, proxy: 10_000 };
 /** @param startThread of the embedded database @throws {OperatorError} as `openService` does */
 export async function runService(
   { loaded, io, role, version, addresses, startedAt }: Start,
-  link: Link,
+  link: ParentLink,
   startThread?: StartThread,
 ): Promise<Role> {
   const unlock = await joinLock(loaded.folder, process.ppid);

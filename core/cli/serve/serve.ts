@@ -10,7 +10,7 @@ import { looksForUpdates, startUpdateChecks } from '../settings/update-checks.ts
 import { bannerEnd, bannerStart, transcriptsOffer } from './banner.ts';
 import { canHoldAddresses, type HeldAddress, holdAddress } from './held-addresses.ts';
 import { internalOf } from './internal-listen.ts';
-import { type Held, type Processes, startProcesses } from './processes.ts';
+import { type HeldAddresses, type Processes, startProcesses } from './processes.ts';
 import type { ServeRole } from './role.ts';
 import { openServiceManager } from './service-manager.ts';
 import type { Addresses, Serving } from './serving.ts';
@@ -55,7 +55,7 @@ const NEEDS_SERVER: Partial<Record<ServeRole, string>> = {
     'Cannot derive alone: it derives what others store in a PostgreSQL database, and storage.postgres_dsn is not set',
 };
 
-type Supervision = Serving & { role: 'all' | 'proxy'; held: Held; signals: StopSignals };
+type Supervision = Serving & { role: 'all' | 'proxy'; held: HeldAddresses; signals: StopSignals };
 
 async function superviseUntilStopped(loaded: LoadedConfig, io: Io, options: Supervision): Promise<void> {
   const { role, version, held, signals, running, shared } = options;
@@ -121,9 +121,9 @@ async function offerTranscripts({ folder }: LoadedConfig, io: Io): Promise<void>
   } catch {} // what cannot be looked at is not offered
 }
 
-async function holdAddresses({ config }: LoadedConfig, { env }: Io, role: 'all' | 'proxy'): Promise<Held> {
+async function holdAddresses({ config }: LoadedConfig, { env }: Io, role: 'all' | 'proxy'): Promise<HeldAddresses> {
   const internal = env.SVC_INTERNAL_LISTEN ?? '';
-  const held: Held = {};
+  const held: HeldAddresses = {};
   try {
     held.proxy = await holdAddress(config.proxy.listen, 'capture proxy', '--proxy-listen');
     if (role === 'all') {
@@ -138,11 +138,11 @@ async function holdAddresses({ config }: LoadedConfig, { env }: Io, role: 'all' 
   }
 }
 
-const release = (held: Held): void => {
+const release = (held: HeldAddresses): void => {
   for (const address of Object.values(held)) (address as HeldAddress).release();
 };
 
-const addressesOf = (held: Held): Addresses => ({
+const addressesOf = (held: HeldAddresses): Addresses => ({
   proxy: held.proxy?.urls ?? [],
   api: held.api?.urls ?? [],
   ingest: held.ingest?.urls ?? [],

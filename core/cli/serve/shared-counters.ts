@@ -1,7 +1,7 @@
 /** The service's side of the counters that are shown as one: those of the proxy and of processes that have ended come from the parent. */
 import type { MetricsSnapshot } from '../../metrics.ts';
 import { awaitedReplies } from './awaited-replies.ts';
-import type { Link } from './parent-link.ts';
+import type { ParentLink } from './parent-link.ts';
 
 export type SharedCounters = {
   /** What the other processes have counted; the last known where the parent does not respond in time. */
@@ -15,7 +15,7 @@ export const noOthers: SharedCounters = { others: async () => [], shown: async (
 
 const REPLY_MS = 1_000;
 
-export function sharedCounters(link: Link): SharedCounters {
+export function sharedCounters(link: ParentLink): SharedCounters {
   let known: MetricsSnapshot[] = [];
   const replies = awaitedReplies((id) => void link.send({ kind: 'count', id }), REPLY_MS);
   link.receive((message) => {

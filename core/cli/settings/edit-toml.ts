@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse, stringify } from 'smol-toml';
 import { isObject } from '../../parse-json.ts';
-import { type Range, type TomlLayout, tomlLayout } from './toml-entries.ts';
+import { type SourceRange, type TomlLayout, tomlLayout } from './toml-entries.ts';
 
 export type TomlValue = string | number | boolean | readonly string[];
 
@@ -109,8 +109,8 @@ function* edits(document: TomlDocument, names: readonly string[], literal: strin
   yield inserted(document, endOfRoot(text, layout), `${names.join('.')} = ${literal}`, layout.tables.length > 0);
 }
 
-const replaced = (text: string, { start, end }: Range, by: string) => text.slice(0, start) + by + text.slice(end);
-const without = (text: string, range: Range) => replaced(text, range, '');
+const replaced = (text: string, { start, end }: SourceRange, by: string) => text.slice(0, start) + by + text.slice(end);
+const without = (text: string, range: SourceRange) => replaced(text, range, '');
 
 /** Lines of their own at the start of a line, or after the last one. */
 function inserted({ text, lineBreak }: TomlDocument, at: number, lines: string, blankAfter = false): string {
@@ -121,14 +121,14 @@ function inserted({ text, lineBreak }: TomlDocument, at: number, lines: string, 
 const indentAt = (text: string, lineStart: number) => /^[ \t]*/.exec(text.slice(lineStart))?.[0] ?? '';
 
 /** The line that has this setting commented out. */
-function lineOf(text: string, body: Range, name: string): Range | null {
+function lineOf(text: string, body: SourceRange, name: string): SourceRange | null {
   return linesIn(text, body).find(({ start, end }) => COMMENTED.exec(text.slice(start, end))?.[1] === name) ?? null;
 }
 
 const COMMENTED = /^[ \t]*#[ \t]*([A-Za-z0-9_-]+)[ \t]*=/;
 
-function linesIn(text: string, { start, end }: Range): Range[] {
-  const lines: Range[] = [];
+function linesIn(text: string, { start, end }: SourceRange): SourceRange[] {
+  const lines: SourceRange[] = [];
   for (let at = start; at < end; at = lines.at(-1)?.end ?? end) {
     const next = text.indexOf('\n', at);
     lines.push({ start: at, end: next < 0 || next >= end ? end : next + 1 });
@@ -146,7 +146,7 @@ function endOfRoot(text: string, { tables, root }: TomlLayout): number {
 }
 
 /** A member of an inline table with the comma that parts it from the next, or else from the one before. */
-function member(text: string, start: number, end: number): Range {
+function member(text: string, start: number, end: number): SourceRange {
   const after = /^\s*,\s*/.exec(text.slice(end));
   if (after) return { start, end: end + after[0].length };
   const before = /,\s*$/.exec(text.slice(0, start));

@@ -1,25 +1,25 @@
 /** Where the tables, keys and values of a TOML document stand in its text. The document has been parsed: what is wrong in it is not found here. */
 
 /** From the first character up to, and without, the last. */
-export type Range = { start: number; end: number };
+export type SourceRange = { start: number; end: number };
 
 export type TomlEntry = {
   /** From the root: `['proxy', 'listen']`. */
   path: string[];
-  key: Range;
+  key: SourceRange;
   /** The key's last name, as in `upstreams.openai`. */
-  name: Range;
-  value: Range;
+  name: SourceRange;
+  value: SourceRange;
   /** Its lines with the break that ends them; null: it stands inside an inline table. */
-  lines: Range | null;
+  lines: SourceRange | null;
   /** Whether there is a comment within its value. */
   hasComment: boolean;
 };
 
 /** `lines`: of the header. `body`: what follows up to the next header. */
-export type TomlTable = { path: string[]; lines: Range; body: Range };
+export type TomlTable = { path: string[]; lines: SourceRange; body: SourceRange };
 
-export type TomlLayout = { root: Range; tables: TomlTable[]; entries: TomlEntry[] };
+export type TomlLayout = { root: SourceRange; tables: TomlTable[]; entries: TomlEntry[] };
 
 /** @throws {Error} the text is no TOML */
 export function tomlLayout(text: string): TomlLayout {

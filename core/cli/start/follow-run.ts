@@ -3,14 +3,14 @@ import type { LoadedConfig } from '../../config/load.ts';
 import type { Io } from '../io.ts';
 import { type Following, followTranscripts } from '../sync/follow.ts';
 import { stateFolder } from '../sync/state-folder.ts';
-import type { Run } from './envelope.ts';
+import type { HarnessRun } from './envelope.ts';
 import type { FoundService } from './find-service.ts';
 import type { StartedHarness } from './harness/harness.ts';
 
 /** For what it wrote last. */
 const LAST_MS = 5_000;
 
-type Followed = { harness: StartedHarness; run: Run; service: FoundService; loaded: LoadedConfig };
+type Followed = { harness: StartedHarness; run: HarnessRun; service: FoundService; loaded: LoadedConfig };
 
 /** @param say prints a sentence, while the harness may have the terminal @returns ends it, once the harness has ended */
 export function followRun({ harness, run, service, loaded }: Followed, io: Io, say: (sentence: string) => void) {

@@ -6,7 +6,7 @@ import type { Session, SessionPage } from '../../model/session.ts';
 import { getJson } from '../get-json.ts';
 import { uiAddress } from '../ui-address.ts';
 import { counted, plain, several } from '../units.ts';
-import { RUN_MEMBER, type Run } from './envelope.ts';
+import { type HarnessRun, RUN_MEMBER } from './envelope.ts';
 import { isSettledStatus } from './settled.ts';
 
 /** For the last call to reach the database and to be derived. */
@@ -16,10 +16,17 @@ const REPLY_MS = 2_000;
 const TITLE_LENGTH = 60;
 
 export type Recorded = { sessions: Session[]; settled: boolean };
-type Question = { api: string; token: string; run: Run; hasEnvelope: boolean; harnessId: string | null; cwd: string };
+type RunQuery = {
+  api: string;
+  token: string;
+  run: HarnessRun;
+  hasEnvelope: boolean;
+  harnessId: string | null;
+  cwd: string;
+};
 
 /** The sessions of the run, the one seen last first; `settled`: nothing of it waits any more. Null: the service does not answer. */
-export async function recordedSessions({ api, token, ...run }: Question): Promise<Recorded | null> {
+export async function recordedSessions({ api, token, ...run }: RunQuery): Promise<Recorded | null> {
   const get = async <T>(path: string) => {
     const reply = await getJson({ address: api, path, token, timeoutMs: REPLY_MS });
     return typeof reply === 'object' && reply.status === 200 ? (reply.body as T) : null;
@@ -38,7 +45,7 @@ export async function recordedSessions({ api, token, ...run }: Question): Promis
   }
 }
 
-type OfRun = Omit<Question, 'api' | 'token'>;
+type OfRun = Omit<RunQuery, 'api' | 'token'>;
 
 /** By the run's id where its calls carry it; else by harness, folder and time, which others may have in common with it. */
 function isOfRun(session: Session, { run, hasEnvelope, harnessId, cwd }: OfRun): boolean {

@@ -6,7 +6,7 @@ import type { Io } from '../io.ts';
 import { shownAddress } from '../shown-address.ts';
 import { systemProblem } from '../system-error.ts';
 import { plain } from '../units.ts';
-import { envelopeHeaders, newRun, type Run } from './envelope.ts';
+import { envelopeHeaders, type HarnessRun, newRun } from './envelope.ts';
 import { isCommand } from './find-command.ts';
 import { type FoundService, findService } from './find-service.ts';
 import { followRun } from './follow-run.ts';
@@ -63,7 +63,7 @@ function ended(child: { status: number; failure?: string }, command: string, say
 }
 
 type Prepared = { launch: Launch; service: FoundService; loaded: LoadedConfig; removeFiles(): void };
-type ToPrepare = Omit<Options, 'command'> & { harness: StartedHarness; run: Run };
+type ToPrepare = Omit<Options, 'command'> & { harness: StartedHarness; run: HarnessRun };
 
 /** Whatever fails here, the harness runs. */
 async function prepare({ harness, args, load, own, run }: ToPrepare, io: Io): Promise<Prepared | Unrecorded> {
@@ -115,7 +115,7 @@ const clientTargets = ({ proxy, api }: FoundService): Environment => ({
   ...(api !== null && { SVC_CLIENT_API_TARGET: api }),
 });
 
-type Ended = Omit<Prepared, 'removeFiles'> & { harness: StartedHarness; run: Run };
+type Ended = Omit<Prepared, 'removeFiles'> & { harness: StartedHarness; run: HarnessRun };
 
 async function report(
   { harness, launch, service, loaded, run }: Ended,

@@ -12,20 +12,20 @@ export type RecordedSession = {
 };
 
 /** unknown: a service runs, and has no such session; down: there is none; late: what is there did not respond in time. */
-export type Finding = RecordedSession | 'unknown' | 'down' | 'late';
+export type SessionLookup = RecordedSession | 'unknown' | 'down' | 'late';
 
 /** Asks one service after the other; the first that has the session counts. */
-export async function findSession(id: string, places: readonly ReadApiPlace[]): Promise<Finding> {
-  let finding: Finding = 'down';
+export async function findSession(id: string, places: readonly ReadApiPlace[]): Promise<SessionLookup> {
+  let lookup: SessionLookup = 'down';
   for (const place of places) {
     const found = await sessionAt(id, place).catch(() => 'down' as const);
     if (typeof found === 'object') return found;
-    if (found === 'unknown') finding = found;
+    if (found === 'unknown') lookup = found;
   }
-  return finding;
+  return lookup;
 }
 
-async function sessionAt(id: string, { address, token }: ReadApiPlace): Promise<Finding> {
+async function sessionAt(id: string, { address, token }: ReadApiPlace): Promise<SessionLookup> {
   // The token is sent to a read API alone: another program on its port must not learn it.
   if (token !== '' && (await bareGet({ address, path: '/ping' })) !== 'pong') return 'down';
   const path = `/v1/browse/sessions?limit=1&harness_session_id=${encodeURIComponent(id)}`;

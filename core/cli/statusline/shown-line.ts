@@ -1,15 +1,15 @@
 /** The one line that a status bar shows of a session. */
-import type { Finding } from './recorded-session.ts';
+import type { SessionLookup } from './recorded-session.ts';
 
-type Shown = { finding: Finding; context_percent: number | null; hasColours: boolean };
+type Shown = { lookup: SessionLookup; context_percent: number | null; hasColours: boolean };
 
 /** Colours are for a status bar, which is no terminal: only NO_COLOR turns them off. */
-export function shownLine({ finding, context_percent, hasColours }: Shown): string {
+export function shownLine({ lookup, context_percent, hasColours }: Shown): string {
   const paint = (code: number, text: string) => (hasColours ? `\u001b[${code}m${text}\u001b[0m` : text);
-  if (finding === 'down') return paint(RED, 'svc: not recorded');
-  if (finding === 'late') return paint(YELLOW, 'svc: no answer in time');
-  if (finding === 'unknown') return paint(YELLOW, 'svc: nothing recorded yet');
-  const { cost_usd, tokens, context_tokens } = finding;
+  if (lookup === 'down') return paint(RED, 'svc: not recorded');
+  if (lookup === 'late') return paint(YELLOW, 'svc: no answer in time');
+  if (lookup === 'unknown') return paint(YELLOW, 'svc: nothing recorded yet');
+  const { cost_usd, tokens, context_tokens } = lookup;
   const context =
     context_percent === null ? context_tokens && `${short(context_tokens)} context` : percent(context_percent);
   return [

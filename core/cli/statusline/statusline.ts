@@ -2,7 +2,7 @@
 import type { Environment } from '../../config/environment.ts';
 import { type HarnessState, harnessState } from './harness-state.ts';
 import { readApiPlaces } from './read-api-places.ts';
-import { type Finding, findSession } from './recorded-session.ts';
+import { findSession, type SessionLookup } from './recorded-session.ts';
 import { shownLine } from './shown-line.ts';
 import { textOf } from './text-of.ts';
 
@@ -14,20 +14,20 @@ const DEADLINE_MS = 300;
 export async function statusline({ stdin, env, cwd, home }: Surroundings): Promise<string> {
   let state: HarnessState = { session_id: null, project_dir: null, context_percent: null };
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Finding>((resolve) => {
+  const late = new Promise<SessionLookup>((resolve) => {
     timer = setTimeout(() => resolve(state.session_id === null ? 'down' : 'late'), DEADLINE_MS);
   });
-  const found = async (): Promise<Finding> => {
+  const found = async (): Promise<SessionLookup> => {
     state = harnessState(stdin.isTTY ? '' : await textOf(stdin)); // to a terminal no harness writes
     if (state.session_id === null) return 'down';
     const folders = [...new Set([state.project_dir ?? cwd, cwd, home])].filter((folder) => folder !== '');
     return findSession(state.session_id, await readApiPlaces({ env, folders }));
   };
-  const finding = await Promise.race([found().catch(() => 'down' as const), late]);
+  const lookup = await Promise.race([found().catch(() => 'down' as const), late]);
   clearTimeout(timer);
   stdin.destroy();
   return shownLine({
-    finding,
+    lookup,
     context_percent: state.context_percent,
     hasColours: !env.NO_COLOR && env.TERM !== 'dumb',
   });

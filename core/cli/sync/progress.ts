@@ -6,13 +6,13 @@ const FIRST_MS = 1_000; // what takes less shows nothing
 const EVERY_MS = 200;
 const CLEAR = '\r\u001b[2K';
 
-export type Progress = {
+export type SweepProgressLine = {
   show(progress: SweepProgress): void;
   /** Clears the line. */
   end(): void;
 };
 
-export function openProgress(err: (text: string) => void): Progress {
+export function openProgress(err: (text: string) => void): SweepProgressLine {
   const startedAt = performance.now();
   let shownAt = startedAt + FIRST_MS - EVERY_MS;
   let isShown = false;

@@ -10,7 +10,7 @@ import { CALLS } from './names.ts';
  * `count`: the number of changed rows, as one text. Else the rows as JSON, each an object or an array in the order of columns: texts of
  * some 64 KiB with commas between their rows, so that a million small rows are not a million texts.
  */
-export type Shape = 'object' | 'array' | 'count';
+export type ResultShape = 'object' | 'array' | 'count';
 
 const TEXT_BYTES = 64 * 1024;
 

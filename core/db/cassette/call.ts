@@ -4,7 +4,7 @@ import { collectAfterLarge } from '../../collect-garbage.ts';
 import { DatabaseError } from '../../errors.ts';
 import { pgArray, quotedText } from '../literals.ts';
 import type { Sql } from '../sql.ts';
-import type { Shape } from './call-function.ts';
+import type { ResultShape } from './call-function.ts';
 import { CALLS } from './names.ts';
 
 export type StatementCall = {
@@ -12,7 +12,7 @@ export type StatementCall = {
   schema: string;
   /** One statement that has been checked, with its parameters in it. */
   text: string;
-  shape: Shape;
+  shape: ResultShape;
   settings: readonly (readonly [name: string, value: string])[];
 };
 

@@ -64,14 +64,14 @@ export const upsertSpans = upsertInto<
     },
   },
 );
-export const upsertLinks = upsertInto<LinkRow, LinkKey>(
+export const upsertLinks = upsertInto<LinkRow, LinkKeyColumn>(
   'svc.span_links',
   ['session_id', 'from_trace_id', 'from_span_id', 'to_trace_id', 'to_span_id', 'kind'],
   linkTypes,
 );
 export const upsertRollups = upsertInto<RollupRow, 'session_id'>('svc.session_rollups', ['session_id'], rollupTypes);
 
-export type LinkKey = 'session_id' | 'kind' | 'from_trace_id' | 'from_span_id' | 'to_trace_id' | 'to_span_id';
+export type LinkKeyColumn = 'session_id' | 'kind' | 'from_trace_id' | 'from_span_id' | 'to_trace_id' | 'to_span_id';
 
 export function projectionRows(changes: ProjectionChanges): ProjectionRows {
   const { traces, spans, patches, dropped, links, rollup } = changes;

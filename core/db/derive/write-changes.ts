@@ -8,7 +8,7 @@ import { pipelined } from '../pipelined.ts';
 import type { Sql } from '../sql.ts';
 import { jsonBatches } from './json-batches.ts';
 import {
-  type LinkKey,
+  type LinkKeyColumn,
   type ProjectionRows,
   upsertLinks,
   upsertRollups,
@@ -69,7 +69,7 @@ export async function writeChanges(
 async function writeLinks(
   tx: Sql,
   { links, dropped }: { links: readonly string[]; dropped: readonly (DroppedLinks & { session_id: string })[] },
-): Promise<Pick<LinkRow, LinkKey>[]> {
+): Promise<Pick<LinkRow, LinkKeyColumn>[]> {
   const removed = dropped.length > 0 ? await dropLinks(tx, dropped, links) : [];
   return links.length > 0 ? [...removed, ...(await upsertLinks.write(tx, links))] : removed;
 }
@@ -79,7 +79,7 @@ type SpanKey = Pick<SpanRow, 'session_id' | 'trace_id' | 'span_id'>;
 /** A link has no revision: a reader gets it with the spans that it joins, so that one of these is in the revision too. */
 async function reviseEnds(
   tx: Sql,
-  links: readonly Pick<LinkRow, LinkKey>[],
+  links: readonly Pick<LinkRow, LinkKeyColumn>[],
   { revised, revisions }: { revised: readonly SpanKey[]; revisions: ReadonlyMap<string, Revision> },
 ): Promise<void> {
   const keyOf = (trace_id: string, span_id: string) => `${trace_id} ${span_id}`;
@@ -160,8 +160,8 @@ const dropLinks = (
   tx: Sql,
   dropped: readonly (DroppedLinks & { session_id: string })[],
   links: readonly string[],
-): Promise<Pick<LinkRow, LinkKey>[]> =>
-  tx.rows<Pick<LinkRow, LinkKey>>(sql`
+): Promise<Pick<LinkRow, LinkKeyColumn>[]> =>
+  tx.rows<Pick<LinkRow, LinkKeyColumn>>(sql`
     delete from svc.span_links l
      using json_to_recordset(${jsonText(dropped)}::json)
              as d (session_id uuid, kind text, from_trace_id uuid, from_span_id uuid)

@@ -21,7 +21,7 @@ export type FindFilter = {
   until: string | null;
 };
 
-export type Candidate = { trace_id: string; span_id: string; place: FindPlace };
+export type FindCandidate = { trace_id: string; span_id: string; place: FindPlace };
 
 type Search = {
   /** Groups of terms. `all`: a text must have every term of every group; `some`: of as many groups as there are, rare ones first. */
@@ -40,12 +40,12 @@ type Search = {
 export const findCandidates = (
   db: Sql,
   { groups, match, places, filter, windows, limit, most_of_group = MOST_OF_GROUP }: Search,
-): Promise<Candidate[]> =>
+): Promise<FindCandidate[]> =>
   db.transaction(async (tx) => {
     await useIndexes(tx); // how many texts have a term is not in the statistics, so the planner expects few
     const within = sql`f.place = any(${pgArray(places)}::text[]) and ${notDeleted(sql`f.session_id`)}${inWindow(sql`f.at`, filter)}`;
     const read = (found: SQL) =>
-      tx.rows<Candidate>(sql`
+      tx.rows<FindCandidate>(sql`
         with c as materialized (${found})
         select c.trace_id, c.span_id, c.place
           from c ${joined(filter)}

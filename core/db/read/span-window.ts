@@ -10,7 +10,7 @@ import { PAGE_BYTES } from './session-traces.ts';
 import { shownSpan } from './span-preview.ts';
 
 /** `next_seq`: where the next window begins; null: the trace has ended. */
-export type SpanWindow = { spans: Span[]; next_seq: number | null };
+export type SpanWindowPage = { spans: Span[]; next_seq: number | null };
 
 type WindowRequest = { trace_id: string; from_seq: number; limit: number; payload: Payload };
 
@@ -18,7 +18,7 @@ type WindowRequest = { trace_id: string; from_seq: number; limit: number; payloa
 export async function spanWindow(
   db: Sql,
   { trace_id, from_seq, limit, payload }: WindowRequest,
-): Promise<SpanWindow | null> {
+): Promise<SpanWindowPage | null> {
   const rows = await db.rows<SpanColumns & { fetched: number }>(sql`
     with found as materialized (
       select p.*

@@ -9,7 +9,7 @@ import { asStored, jsonRows } from '../literals.ts';
 import { pipelined } from '../pipelined.ts';
 import { sparseRows } from '../sparse-rows.ts';
 import type { Sql } from '../sql.ts';
-import { type ChainHead, putSessions, type SessionTurn } from './put-sessions.ts';
+import { type ChainEnd, putSessions, type SessionTurn } from './put-sessions.ts';
 import { putSlices } from './put-slices.ts';
 
 export type LoggedTurn = TurnRecord & SessionTurn & { source: 'wire' | 'transcript' };
@@ -53,7 +53,7 @@ type ChainRow = ReturnType<typeof chainRow>;
 type RawTurnRow = Omit<ChainRow, 'request_headers_digest' | 'response_headers_digest'>;
 
 /** The turn's row, as the next link of its session's chain. The hash is over values as the database will return them. */
-function chainRow(turn: LoggedTurn, head: ChainHead) {
+function chainRow(turn: LoggedTurn, head: ChainEnd) {
   const { identity, place, request_headers, response_headers, request, response } = turn;
   const facts: TurnFacts = asStored({
     session_id: place.session_id,

@@ -10,7 +10,7 @@ export type SessionTurn = Pick<TurnRecord, 'client_key' | 'identity' | 'requeste
 };
 
 /** The end of a session's chain of turns; `head_turn_hash` null: it has none yet. */
-export type ChainHead = { turn_count: number; head_turn_hash: string | null };
+export type ChainEnd = { turn_count: number; head_turn_hash: string | null };
 
 /**
  * Writes each row once: one that is written twice in a transaction has twice as many versions, and entries in its indexes. Locks the rows.
@@ -20,7 +20,7 @@ export type ChainHead = { turn_count: number; head_turn_hash: string | null };
 export async function putSessions(
   tx: Sql,
   turns: readonly SessionTurn[],
-  advance: (session_id: string, head: ChainHead) => ChainHead,
+  advance: (session_id: string, head: ChainEnd) => ChainEnd,
 ): Promise<void> {
   const sessions = factsOf(turns);
   const heads = await lockHeads(tx, [...sessions.keys()]);
@@ -78,9 +78,9 @@ function factsOf(turns: readonly SessionTurn[]): Map<string, SessionFacts> {
 const byTime = (a: SessionTurn, b: SessionTurn) =>
   a.requested_at === b.requested_at ? 0 : a.requested_at < b.requested_at ? -1 : 1;
 
-async function lockHeads(tx: Sql, ids: readonly string[]): Promise<Map<string, ChainHead>> {
+async function lockHeads(tx: Sql, ids: readonly string[]): Promise<Map<string, ChainEnd>> {
   if (ids.length === 0) return new Map();
-  const heads = await tx.rows<ChainHead & { session_id: string }>(sql`
+  const heads = await tx.rows<ChainEnd & { session_id: string }>(sql`
     select session_id, turn_count, encode(head_turn_hash, 'hex') as head_turn_hash
       from svc.sessions where session_id = any (${pgArray(ids)}::uuid[])
      order by session_id for no key update`);
@@ -89,7 +89,7 @@ async function lockHeads(tx: Sql, ids: readonly string[]): Promise<Map<string, C
   );
 }
 
-type SessionRow = SessionFacts & ChainHead;
+type SessionRow = SessionFacts & ChainEnd;
 
 const received = (rows: readonly SessionRow[]) => sql`
   json_to_recordset(${jsonText(rows)}::json) as r (

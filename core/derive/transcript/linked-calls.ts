@@ -14,7 +14,7 @@ import { formatById } from '../../provider/formats.ts';
 import type { CallTurn, FreshMessage } from '../turn.ts';
 
 /** A file that counts, as it was read. */
-export type TranscriptSource = {
+export type CountedTranscript = {
   reading: TranscriptReading;
   thread_id: string; // '' of the main file
   raw_turn_id: number; // of the first version of the file, so that growth changes nothing
@@ -56,7 +56,7 @@ export type LinkedCall = {
  */
 export function linkedCalls(
   session_id: string,
-  { reading, thread_id, raw_turn_id, identity }: TranscriptSource,
+  { reading, thread_id, raw_turn_id, identity }: CountedTranscript,
   known: (call_id: string) => LinkedCall | undefined,
 ): LinkedCall[] {
   const format = formatById(reading.format);

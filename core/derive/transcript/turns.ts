@@ -9,10 +9,10 @@ import { storable } from '../storable.ts';
 import type { CallTurn, FreshMessage } from '../turn.ts';
 import {
   type CallClaim,
+  type CountedTranscript,
   type HistoryNode,
   type LinkedCall,
   linkedCalls,
-  type TranscriptSource,
 } from './linked-calls.ts';
 
 /** A call. `nodes`: those that no call before it holds, made when they are needed: of most calls they are stored already. */
@@ -64,7 +64,7 @@ export const knownTurns = (turns: readonly TranscriptTurn[]): KnownTurns =>
  */
 export function transcriptTurns(
   session_id: string,
-  sources: readonly TranscriptSource[],
+  sources: readonly CountedTranscript[],
   priceOf: PriceOf,
   known: KnownTurns = new Map(),
 ): TranscriptTurn[] {

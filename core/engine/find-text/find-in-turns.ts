@@ -7,9 +7,9 @@ import type { TurnParts } from '../../db/read/turn-chain-bytes.ts';
 import { contentCoding, type HeaderList } from '../../model/headers.ts';
 import { BadSlice, type CheckedSlices } from '../verify/checked-slices.ts';
 
-export type TurnSide = 'request' | 'response' | 'request_headers' | 'response_headers';
+export type SearchedSide = 'request' | 'response' | 'request_headers' | 'response_headers';
 
-export type TurnSearch = (parts: TurnParts) => Promise<TurnSide[]>;
+export type TurnSearch = (parts: TurnParts) => Promise<SearchedSide[]>;
 
 /** What is remembered of a slice: whether the text is in it, and its ends, in which another slice may complete it. */
 type Looked = { found: boolean; head: Buffer; tail: Buffer; bytes: number };
@@ -70,8 +70,8 @@ export function openTurnSearch(slices: CheckedSlices, forms: readonly string[]):
   };
 
   return async (parts) => {
-    const sides: TurnSide[] = [];
-    const search = async (side: TurnSide, work: () => Promise<boolean>) => {
+    const sides: SearchedSide[] = [];
+    const search = async (side: SearchedSide, work: () => Promise<boolean>) => {
       if (await work().catch(missing)) sides.push(side);
     };
     const headers = {

@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import type { FoundElsewhere } from '../../db/read/find-text.ts';
 import { openCheckedSlices } from '../verify/checked-slices.ts';
 import { openYielder } from '../yielder.ts';
-import { openTurnSearch, type TurnSide } from './find-in-turns.ts';
+import { openTurnSearch, type SearchedSide } from './find-in-turns.ts';
 import { textForms } from './forms.ts';
 
 export type FoundInSession = {
@@ -13,7 +13,7 @@ export type FoundInSession = {
   deleted: boolean;
   /** How many raw turns hold it, and on which sides the first of them do. */
   raw_turns: number;
-  turns: { raw_turn_id: number; sides: (TurnSide | 'columns')[] }[];
+  turns: { raw_turn_id: number; sides: (SearchedSide | 'columns')[] }[];
   spans: { trace_id: string; span_id: string; kind: string }[];
   /** How many rows, by table. */
   rows: Record<string, number>;

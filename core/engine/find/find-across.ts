@@ -1,6 +1,6 @@
 /** Finds a text across sessions: the index names spans that may hold it, and their texts decide. */
 import type { Database } from '../../db/database.ts';
-import type { Candidate, FindFilter } from '../../db/find/find-candidates.ts';
+import type { FindCandidate, FindFilter } from '../../db/find/find-candidates.ts';
 import { allTerms, type TextQuery, tellingWords, textQuery } from '../../find/query.ts';
 import { type Scored, scoreOf } from '../../find/score.ts';
 import { partOfWord } from '../../find/terms.ts';
@@ -33,7 +33,7 @@ const AMENDED_SCORE = 2 / 3;
 
 type Hits = Map<string, FindHit>;
 
-export type Found = {
+export type FindResult = {
   /** The best first; of equal ones the newest. */
   hits: FindHit[];
   /** Words that no text has, with those that were looked for beside them. */
@@ -41,7 +41,7 @@ export type Found = {
 };
 
 /** What has nearly a word counts where no text has the word itself. */
-export async function findAcross(execute: Database['execute'], search: Search): Promise<Found> {
+export async function findAcross(execute: Database['execute'], search: Search): Promise<FindResult> {
   const began = performance.now();
   const query = textQuery(search.text);
   if (query.words.length === 0) return { hits: [], replaced: [] };
@@ -99,10 +99,10 @@ async function hitsOf(
 
 type Comparison = { hits: Hits; found: Set<string> };
 
-const keyOf = ({ trace_id, span_id, place }: Candidate) => `${trace_id} ${span_id} ${place}`;
+const keyOf = ({ trace_id, span_id, place }: FindCandidate) => `${trace_id} ${span_id} ${place}`;
 
-function bySpan(candidates: readonly Candidate[]): Candidate[][] {
-  const spans = new Map<string, Candidate[]>();
+function bySpan(candidates: readonly FindCandidate[]): FindCandidate[][] {
+  const spans = new Map<string, FindCandidate[]>();
   for (const candidate of candidates)
     spans.set(spanOf(candidate), [...(spans.get(spanOf(candidate)) ?? []), candidate]);
   return [...spans.values()];
@@ -112,7 +112,7 @@ function bySpan(candidates: readonly Candidate[]): Candidate[][] {
 async function verify(
   execute: Database['execute'],
   query: TextQuery,
-  spans: readonly Candidate[][],
+  spans: readonly FindCandidate[][],
   { hits, found }: Comparison,
 ): Promise<number> {
   const keys = spans.flatMap(([one]) => one ?? []);

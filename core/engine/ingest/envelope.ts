@@ -1,6 +1,6 @@
 /** The envelope in the `session` of a body of the ingest API, and the errors of such a body, in words that quote nothing. */
 import type { Envelope } from '../../capture/envelope.ts';
-import { membersOf, type Range } from '../../capture/json-members.ts';
+import { membersOf, type ValueRange } from '../../capture/json-members.ts';
 import { afterValue, bufferOf } from '../../capture/json-scan.ts';
 import { storable } from '../../derive/storable.ts';
 import { hasControlCharacter } from '../../model/headers.ts';
@@ -31,18 +31,18 @@ export const label = (input: unknown): string => {
 const MAX_LABEL = 4096;
 
 /** Whether the value in that range has more levels than `mostDepth`. */
-export const isTooDeep = (body: Uint8Array, range: Range | undefined, mostDepth: number): boolean =>
+export const isTooDeep = (body: Uint8Array, range: ValueRange | undefined, mostDepth: number): boolean =>
   range !== undefined && afterValue(bufferOf(body), range.start, mostDepth) === -1;
 
 /** Deeper metadata would overflow the stack of the code that hashes and stores it later. */
 const DEEPEST_METADATA = 32;
 
 /** Whether the session's metadata is nested too deep to be stored apart from the body. @param session its range in the body */
-export const tooDeepMetadata = (body: Uint8Array, session: Range | undefined): boolean =>
+export const tooDeepMetadata = (body: Uint8Array, session: ValueRange | undefined): boolean =>
   isTooDeep(body, metadataIn(body, session), DEEPEST_METADATA);
 
 /** The range of the session's metadata in the body. */
-function metadataIn(body: Uint8Array, session: Range | undefined): Range | undefined {
+function metadataIn(body: Uint8Array, session: ValueRange | undefined): ValueRange | undefined {
   const inner = session && membersOf(body.subarray(session.start, session.end))?.get('harness_metadata');
   return inner && { start: session.start + inner.start, end: session.start + inner.end };
 }

@@ -3,7 +3,7 @@
 import type { Exchange } from '../../call/exchange.ts';
 import { boundedId, identityOf } from '../../call/identity.ts';
 import { clientKey } from '../../capture/client-key.ts';
-import { membersOf, type Range } from '../../capture/json-members.ts';
+import { membersOf, type ValueRange } from '../../capture/json-members.ts';
 import { type RedactedHeaders, redactHeaders } from '../../capture/redact.ts';
 import { storable } from '../../derive/storable.ts';
 import type { Identity } from '../../model/identity.ts';
@@ -122,13 +122,13 @@ function documentIn(body: Uint8Array): unknown {
 }
 
 /** A copy: a view would keep the whole body in memory for as long as the request is cached. */
-const bytesOf = (body: Uint8Array, { start, end }: Range = { start: 0, end: 0 }): Uint8Array =>
+const bytesOf = (body: Uint8Array, { start, end }: ValueRange = { start: 0, end: 0 }): Uint8Array =>
   new Uint8Array(body.subarray(start, end));
 
 type Answer = { bytes: Uint8Array; headers: RedactedHeaders | null; status: number | null };
 
 /** The provider's bytes where they were sent, else the reply as the sender read it. A status alone is an answer without a body. */
-function answerOf(body: Uint8Array, response: Range | undefined, document: Fields, meta: Fields): Answer {
+function answerOf(body: Uint8Array, response: ValueRange | undefined, document: Fields, meta: Fields): Answer {
   const upstreamStatus = meta.upstream_status;
   const status =
     typeof upstreamStatus === 'number' &&

@@ -11,11 +11,11 @@ import { commitTogether, type Waiting, withSecondAttempt } from '../intake/commi
 import { type NewSlices, openNewSlices } from '../intake/new-slices.ts';
 import type { StoreDeps } from '../intake/store-entries.ts';
 
-export type StoredTurn = Omit<AcceptedTurn, 'request_id' | 'provider'>;
+export type IngestedTurn = Omit<AcceptedTurn, 'request_id' | 'provider'>;
 
 export type IngestQueue = {
   /** @throws {DatabaseError} the database does not take the turn */
-  write(turn: PreparedTurn, slices: LooseSlice[]): Promise<StoredTurn>;
+  write(turn: PreparedTurn, slices: LooseSlice[]): Promise<IngestedTurn>;
   /** The turns that are not committed yet, in the order in which they will be. */
   uncommitted(): PreparedTurn[];
 };
@@ -33,7 +33,7 @@ const BATCH = { turns: 64, bytes: 16_777_216 };
 
 export function openIngestQueue(deps: IngestQueueDeps): IngestQueue {
   const newSlices = openNewSlices(deps.database);
-  let waiting: Waiting<Item, StoredTurn>[] = [];
+  let waiting: Waiting<Item, IngestedTurn>[] = [];
   let underway: typeof waiting = [];
   let writing = false;
 
@@ -63,7 +63,7 @@ async function commit(
   deps: IngestQueueDeps,
   newSlices: NewSlices,
   batch: readonly Item[],
-): Promise<(StoredTurn | Error)[]> {
+): Promise<(IngestedTurn | Error)[]> {
   const { database, metrics, committed, publish } = deps;
   const slices = batch.flatMap((one) => one.slices);
   const turns = batch.map(({ turn }) => turn);
@@ -99,7 +99,7 @@ function storedTurns(
   turns: readonly PreparedTurn[],
   fresh: readonly AppendedTurn[],
   before: readonly StoredCall[],
-): (StoredTurn | Error)[] {
+): (IngestedTurn | Error)[] {
   const known = new Map(fresh.map((one) => [one.call_id, { ...one, deduped: false }]));
   const found = new Map(before.map((one) => [one.call_id, { ...one, deduped: true }]));
   const reported = new Set<string>();

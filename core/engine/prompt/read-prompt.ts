@@ -2,7 +2,7 @@
 import { readAnswer } from '../../call/read-answer.ts';
 import type { Database } from '../../db/database.ts';
 import type { PromptCall } from '../../db/read/prompt-calls.ts';
-import { answerBlocks, asHeld, type Held, heldAfter, heldBlocks } from '../../prompt/held.ts';
+import { answerBlocks, asHeld, type HeldConversation, heldAfter, heldBlocks } from '../../prompt/held.ts';
 import type { Prompt, PromptBlock } from '../../prompt/prompt.ts';
 import { requestPrompt } from '../../prompt/request-prompt.ts';
 import type { WireFormat } from '../../provider/format.ts';
@@ -13,7 +13,12 @@ import { type StoredPieces, storedPieces } from './stored-pieces.ts';
 export type PromptReader = (call: PromptCall) => Promise<Prompt | null>;
 
 /** A call that others may continue. */
-type Continued = { call: PromptCall; held: Held | null; messages: readonly PromptBlock[]; after?: Promise<Held> };
+type Continued = {
+  call: PromptCall;
+  held: HeldConversation | null;
+  messages: readonly PromptBlock[];
+  after?: Promise<HeldConversation>;
+};
 
 /** So many calls that are not among those read are followed back, each by a query. */
 const MOST_FOREIGN = 200;
@@ -41,7 +46,7 @@ export function openPromptReader(execute: Database['execute']): PromptReader {
     };
   };
 
-  const heldBefore = async ({ continues_call_id }: PromptCall, foreign: number): Promise<Held | null> => {
+  const heldBefore = async ({ continues_call_id }: PromptCall, foreign: number): Promise<HeldConversation | null> => {
     if (continues_call_id === '') return null;
     if (!read.has(continues_call_id) && foreign < MOST_FOREIGN) {
       const earlier = await execute('promptCallNamed', { call_id: continues_call_id });
@@ -56,7 +61,7 @@ export function openPromptReader(execute: Database['execute']): PromptReader {
   return (call) => promptOf(call, 0);
 }
 
-async function heldAfterCall(pieces: StoredPieces, { call, held, messages }: Continued): Promise<Held> {
+async function heldAfterCall(pieces: StoredPieces, { call, held, messages }: Continued): Promise<HeldConversation> {
   const format = formatNamed(call.format);
   const content = format && (await answerOf(pieces, call, format));
   const wasWhole = held !== null || (call.continues_call_id === '' && !call.names_previous);

@@ -8,7 +8,7 @@ import { sliceBody } from '../../capture/slices.ts';
 import type { Database } from '../../db/database.ts';
 import type { TurnParts } from '../../db/read/turn-chain-bytes.ts';
 import { contentCoding, type HeaderList } from '../../model/headers.ts';
-import { openPiece, type Piece } from '../../prompt/request-prompt.ts';
+import { openPiece, type ReadPiece } from '../../prompt/request-prompt.ts';
 import { whenUnused } from '../when-unused.ts';
 
 type Execute = Database['execute'];
@@ -27,7 +27,7 @@ export type StoredPieces = {
   /** Reads what these turns need beyond what is cached, in few queries, as far as there is room for it. */
   prepare(turns: readonly TurnParts[]): Promise<void>;
   /** The pieces of a request's body without its content coding, in order; null: some of it is missing, or cannot be decoded. */
-  requestOf(turn: TurnParts): Promise<{ pieces: Piece[]; headers: HeaderList } | null>;
+  requestOf(turn: TurnParts): Promise<{ pieces: ReadPiece[]; headers: HeaderList } | null>;
   /** An answer as it is stored; null: there is none. */
   answerOf(turn: TurnParts): Promise<{ bytes: Uint8Array; slice_id: string; headers: HeaderList } | null>;
 };
@@ -44,7 +44,7 @@ export function storedPieces(execute: Execute): StoredPieces {
 class Missing extends Error {}
 
 function openStoredPieces(execute: Execute): StoredPieces {
-  const cache = new LRUCache<string, Piece>({
+  const cache = new LRUCache<string, ReadPiece>({
     maxSize: CACHE_BYTES,
     sizeCalculation: ({ bytes }) => bytes.byteLength + READ_BYTES,
   });
@@ -55,10 +55,13 @@ function openStoredPieces(execute: Execute): StoredPieces {
   });
 
   /** Stored slices by their ids, up to about so many bytes. What does not fit into the cache is returned all the same. */
-  const read = async (ids: readonly string[], mostBytes = Number.POSITIVE_INFINITY): Promise<Map<string, Piece>> => {
+  const read = async (
+    ids: readonly string[],
+    mostBytes = Number.POSITIVE_INFINITY,
+  ): Promise<Map<string, ReadPiece>> => {
     used();
     let bytes = 0;
-    const found = new Map<string, Piece>();
+    const found = new Map<string, ReadPiece>();
     const missing: string[] = [];
     for (const id of new Set(ids)) {
       const piece = cache.get(id);
@@ -80,7 +83,7 @@ function openStoredPieces(execute: Execute): StoredPieces {
   };
 
   /** @throws {Missing} */
-  const all = async (ids: readonly string[]): Promise<Piece[]> => {
+  const all = async (ids: readonly string[]): Promise<ReadPiece[]> => {
     used();
     const found = ids.map((id) => cache.get(id));
     if (found.every((piece) => piece !== undefined)) return found;
@@ -115,7 +118,7 @@ function openStoredPieces(execute: Execute): StoredPieces {
   };
 
   /** A body under a coding is one slice; its pieces are cut again. */
-  const decoded = (whole: Piece, coding: string): Piece[] => {
+  const decoded = (whole: ReadPiece, coding: string): ReadPiece[] => {
     const key = `${coding} ${whole.id}`;
     const known = listed.get(key)?.map((id) => cache.get(id));
     if (known?.every((piece) => piece !== undefined)) return known;

@@ -2,7 +2,7 @@
 import type { Database } from '../../db/database.ts';
 import type { TranscriptUploads } from '../../db/derive/transcript-readings.ts';
 import type { ThreadFile } from '../../derive/transcript/evidence.ts';
-import type { TranscriptSource } from '../../derive/transcript/linked-calls.ts';
+import type { CountedTranscript } from '../../derive/transcript/linked-calls.ts';
 import type { TranscriptReading } from '../../harness/harness.ts';
 import { harnessById, harnesses } from '../../harness/harnesses.ts';
 import type { TranscriptFile } from '../../model/transcript.ts';
@@ -10,7 +10,7 @@ import type { TranscriptReport } from '../../model/transcript-report.ts';
 import { type ReadParts, type TranscriptCandidates, transcriptCandidates } from './read-transcripts.ts';
 
 export type ReadTranscripts = {
-  sources: TranscriptSource[]; // the conversations
+  sources: CountedTranscript[]; // the conversations
   threads: ThreadFile[]; // how threads were started; the main file first
   parts: ReadParts; // what all this was read from, where they are to be kept
   report: Omit<TranscriptReport, 'suppressed_by_wire'>;
@@ -88,7 +88,7 @@ const threadOf = ({ reading, file }: Read, thread_id: string): ThreadFile => ({
 });
 
 /** The active path comes first: what it shares with an abandoned branch counts there. */
-const sourcesOf = ({ reading }: Read, thread_id: string, upload: TranscriptUploads): TranscriptSource[] => [
+const sourcesOf = ({ reading }: Read, thread_id: string, upload: TranscriptUploads): CountedTranscript[] => [
   sourceOf(reading, thread_id, upload),
   ...reading.beside.map(({ calls, ...beside }) =>
     sourceOf({ ...reading, calls }, beside.thread_id || thread_id, upload),
@@ -112,7 +112,7 @@ const sourceOf = (
   reading: TranscriptReading,
   thread_id: string,
   { first_id, identity }: TranscriptUploads,
-): TranscriptSource => ({
+): CountedTranscript => ({
   reading,
   thread_id,
   raw_turn_id: first_id,

@@ -8,13 +8,13 @@ import type { KnownTurns } from '../../derive/transcript/turns.ts';
 import type { ReadParts } from './read-transcripts.ts';
 
 /** `parts` in use, and the calls that they held. */
-export type Reading = { parts: ReadParts; turns: KnownTurns };
+export type RecentReading = { parts: ReadParts; turns: KnownTurns };
 
 export type RecentReadings = {
   /** Null: it was not read within a minute; nothing is to be kept, since most are read once. */
-  of(session_id: string): Reading | null;
+  of(session_id: string): RecentReading | null;
   /** Says that a session was read. @param reading what is to be kept of it; null: nothing */
-  keep(session_id: string, reading: Reading | null): void;
+  keep(session_id: string, reading: RecentReading | null): void;
 };
 
 /**
@@ -25,12 +25,12 @@ const MOST_BYTES = 96 * 1024 * 1024;
 const UNUSED_MS = 60_000;
 const MOST_SESSIONS = 1_000;
 
-const NOTHING: Reading = { parts: new Map(), turns: new Map() };
+const NOTHING: RecentReading = { parts: new Map(), turns: new Map() };
 
 export function openRecentReadings(mostBytes = MOST_BYTES, unusedMs = UNUSED_MS): RecentReadings {
   const forUnused = { ttl: unusedMs, ttlAutopurge: true };
   const seen = new LRUCache<string, true>({ max: MOST_SESSIONS, ...forUnused });
-  const readings = new LRUCache<string, Reading>({
+  const readings = new LRUCache<string, RecentReading>({
     ...{ maxSize: mostBytes, sizeCalculation: bytesOf, ...forUnused },
     dispose: (_reading, _session_id, reason) => {
       if (reason === 'expire') leaveGarbage();
@@ -45,7 +45,7 @@ export function openRecentReadings(mostBytes = MOST_BYTES, unusedMs = UNUSED_MS)
   };
 }
 
-const bytesOf = ({ parts }: Reading): number => [...parts.values()].reduce((sum, { bytes }) => sum + bytes, 1);
+const bytesOf = ({ parts }: RecentReading): number => [...parts.values()].reduce((sum, { bytes }) => sum + bytes, 1);
 
 /** Nothing is kept. */
 export const noReadings: RecentReadings = { of: () => null, keep: () => {} };

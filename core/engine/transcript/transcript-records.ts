@@ -1,12 +1,12 @@
 /** Reads the records in the body of a transcript upload, one by one, so that nothing in one of them affects the others. */
 import { elementsOf } from '../../capture/json-elements.ts';
-import { membersOf, type Range } from '../../capture/json-members.ts';
+import { membersOf, type ValueRange } from '../../capture/json-members.ts';
 import { afterValue, bufferOf } from '../../capture/json-scan.ts';
 import { type Fields, parseForeign } from '../../provider/json.ts';
 import { bodyText } from '../../provider/sse.ts';
 
 /** The range of each member, and all of them parsed, except for the elements of `records`. */
-export type UploadBody = { members: ReadonlyMap<string, Range>; document: Fields };
+export type UploadBody = { members: ReadonlyMap<string, ValueRange>; document: Fields };
 
 /** null: the body is no JSON object. The records are not read yet. */
 export function uploadBody(body: Uint8Array): UploadBody | null {

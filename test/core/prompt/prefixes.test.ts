@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Mark, openPrefixes } from '../../../core/prompt/prefixes.ts';
+import { type CacheMark, openPrefixes } from '../../../core/prompt/prefixes.ts';
 
 const test = suite('prefixes');
 
@@ -11,9 +11,9 @@ test('the longest common beginning, the newest call with it, and the marks along
   fc.assert(
     fc.property(fc.array(Ids, { maxLength: 12 }), Ids, fc.nat(8), (earlier, ids, length) => {
       const prefixes = openPrefixes<number>();
-      const expectedMarks = new Map<string, Mark>();
+      const expectedMarks = new Map<string, CacheMark>();
       earlier.forEach((one, n) => {
-        const marks: Mark[] = one.length > 0 ? [{ block: one.length - 1, ttl: '5m', written: n % 2 === 0 }] : [];
+        const marks: CacheMark[] = one.length > 0 ? [{ block: one.length - 1, ttl: '5m', written: n % 2 === 0 }] : [];
         prefixes.add(one, n, marks);
         const key = one.join();
         for (const mark of marks) if (mark.written || !expectedMarks.has(key)) expectedMarks.set(key, mark);

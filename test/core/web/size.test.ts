@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { builtAssets, type Manifest } from '../../../core/web/assets.ts';
+import { type AssetManifest, builtAssets } from '../../../core/web/assets.ts';
 import { bundled } from '../../support/web.ts';
 
 const test = suite('the size of the web UI');
@@ -24,7 +24,7 @@ const PACKAGES = [
   'internmap',
 ];
 
-type Bundle = Manifest & { packages: readonly string[] };
+type Bundle = AssetManifest & { packages: readonly string[] };
 const bundle = async () => {
   await bundled();
   return JSON.parse(await readFile(join(builtAssets(), 'manifest.json'), 'utf8')) as Bundle;

@@ -3,7 +3,7 @@ import type { Argument, Command, Option } from 'commander';
 import { keys } from '../../../config/keys.ts';
 import { completeOptions } from '../../options.ts';
 
-export type Described = { word: string; description: string };
+export type CompletionWord = { word: string; description: string };
 
 /** `isFile`: a path is completed; else only `words` are. */
 export type Value = { words: readonly string[]; isFile: boolean };
@@ -19,7 +19,7 @@ export type CompletedOption = {
 export type CompletedCommand = {
   /** `svc config set` */
   path: string;
-  commands: Described[];
+  commands: CompletionWord[];
   options: CompletedOption[];
   /** In order; the last one stands for all that follow where `isVariadic`. */
   arguments: Value[];

@@ -1,5 +1,5 @@
 /** The completion of `svc` for zsh, with what each word means. */
-import { type CompletedCommand, choicesOfKeys, type Described, type Value } from './command-tree.ts';
+import { type CompletedCommand, type CompletionWord, choicesOfKeys, type Value } from './command-tree.ts';
 
 export function zshScript(tree: readonly CompletedCommand[]): string {
   return `#compdef svc
@@ -46,7 +46,7 @@ const casesOf = (cases: readonly string[]): string => cases.map((line) => `    $
 const list = (words: readonly string[]): string => `(${words.map((word) => `'${word}'`).join(' ')})`;
 
 /** In the form of _describe, which parts word and meaning by a colon. */
-const described = ({ word, description }: Described) => `${word}:${description}`;
+const described = ({ word, description }: CompletionWord) => `${word}:${description}`;
 
 function wordsCase({ path, commands, options }: CompletedCommand): string {
   const flags = options.map(({ long, description }) => described({ word: long, description }));

@@ -1,10 +1,10 @@
 /** Exports by the export cassette: sessions as lines of JSON, gathered into one file while they come. */
 import { send } from './request.ts';
 
-export type Detail = 'spans' | 'traces';
+export type ExportDetail = 'spans' | 'traces';
 export type ExportProgress = { sessions: number; bytes: number };
 
-type ExportOptions = { detail: Detail; signal: AbortSignal; onProgress: (progress: ExportProgress) => void };
+type ExportOptions = { detail: ExportDetail; signal: AbortSignal; onProgress: (progress: ExportProgress) => void };
 type ExportFile = { blob: Blob; name: string };
 
 const PATH = '/v1/cassettes/export/sessions';
@@ -49,5 +49,5 @@ function gathered({ onProgress, signal }: ExportOptions) {
   };
 }
 
-const fileName = (stem: string, detail: Detail, now: number): string =>
+const fileName = (stem: string, detail: ExportDetail, now: number): string =>
   `${stem}-${new Date(now).toISOString().slice(0, 10)}${detail === 'traces' ? '-traces' : ''}.jsonl`;

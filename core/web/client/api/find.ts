@@ -29,7 +29,7 @@ export async function findInSession(
 }
 
 /** As the search cassette answers. */
-export type SpanHit = {
+export type SearchHit = {
   session_id: string;
   trace_id: string;
   span_id: string;
@@ -43,8 +43,8 @@ export type SpanHit = {
   ranks?: { text?: number; vector?: number };
 };
 
-export type SpanHits = {
-  results: SpanHit[];
+export type SearchHits = {
+  results: SearchHit[];
   /** Absent where another process embeds. */
   coverage?: { embedded: number; pending: number; failed: number };
   /** Of hybrid. vector: there is no embedder now; text: the cassette cannot read the API. The other half alone was looked for. */
@@ -54,10 +54,10 @@ export type SpanHits = {
 const MOST = '10';
 
 /** By meaning and by words, ranked together; by meaning alone where that is all that it can. @param query as the cassette has it: `query`, and filters */
-export async function findSpans(query: string, signal?: AbortSignal): Promise<SpanHits> {
+export async function findSpans(query: string, signal?: AbortSignal): Promise<SearchHits> {
   const { bindings } = await requireCassette('search', signal);
   const path = `/v1/cassettes/search/spans?${query}&top_k=${MOST}`;
-  const byMeaning = async () => ({ ...(await request<SpanHits>(path, { signal })), missing: 'text' as const });
+  const byMeaning = async () => ({ ...(await request<SearchHits>(path, { signal })), missing: 'text' as const });
   if (bindings?.includes('core') === false) return byMeaning();
   try {
     return await request(`${path}&mode=hybrid`, { signal });

@@ -8,12 +8,12 @@ const START: typeof OUTLINE_START = { order: 'oldest', limit: '300' };
 const AROUND: typeof OUTLINE_AROUND = { limit: '300' };
 
 /** The part around a span; or the first page of a session that is read from its beginning, and the rest of it; `cursor` is of the page before. */
-export type OutlinePage = { around?: string; after?: string; fromStart?: boolean; cursor?: string };
+export type OutlineRequest = { around?: string; after?: string; fromStart?: boolean; cursor?: string };
 
 /** @param page `after` is the `rev` of the outline that the reader has; absent: all of it */
 export function readOutline(
   id: string,
-  { around, after, fromStart, cursor, signal }: OutlinePage & { signal?: AbortSignal } = {},
+  { around, after, fromStart, cursor, signal }: OutlineRequest & { signal?: AbortSignal } = {},
 ): Promise<Outline> {
   const { order, limit } = START;
   const query = new URLSearchParams({

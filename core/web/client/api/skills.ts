@@ -3,9 +3,9 @@ import { download } from './download.ts';
 import { request } from './request.ts';
 import { requireCassette } from './service.ts';
 
-export type SkillClaim = { text: string; spans: { sessionId: string; traceId: string; spanId: string }[] };
+export type SkillEntryClaim = { text: string; spans: { sessionId: string; traceId: string; spanId: string }[] };
 
-export type Skill = {
+export type SkillEntry = {
   id: string;
   slug: string;
   name: string;
@@ -17,7 +17,7 @@ export type Skill = {
   tags: string[];
   /** Markdown. */
   content: string;
-  claims: SkillClaim[];
+  claims: SkillEntryClaim[];
   isAiGenerated: boolean;
   originatingSessionIds: string[];
   downloadCount: number;
@@ -39,12 +39,12 @@ const PATH = '/v1/cassettes/skills';
 export async function listSkills(
   query: URLSearchParams,
   signal?: AbortSignal,
-): Promise<{ items: Skill[]; next_cursor?: string }> {
+): Promise<{ items: SkillEntry[]; next_cursor?: string }> {
   await requireCassette('skills', signal);
   return request(`${PATH}?${query}`, { signal });
 }
 
-export const readSkill = (id: string, signal?: AbortSignal): Promise<Skill> =>
+export const readSkill = (id: string, signal?: AbortSignal): Promise<SkillEntry> =>
   request(`${PATH}/${encodeURIComponent(id)}`, { signal });
 
 /** The newest first. */
@@ -52,5 +52,5 @@ export const listVersions = async (id: string, signal?: AbortSignal): Promise<Sk
   (await request<{ versions: SkillVersion[] }>(`${PATH}/${encodeURIComponent(id)}/versions`, { signal })).versions;
 
 /** As a file that agents take; each download counts. */
-export const downloadSkill = ({ id, slug }: Pick<Skill, 'id' | 'slug'>): Promise<void> =>
+export const downloadSkill = ({ id, slug }: Pick<SkillEntry, 'id' | 'slug'>): Promise<void> =>
   download(`${PATH}/${encodeURIComponent(id)}/skill.md`, `${slug}.md`);

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { isAbort } from '../api/request.ts';
 import type { PageState } from '../parts/page.tsx';
 
-export type Reading<T> = {
+export type RequestState<T> = {
   /** The last answer, which stays while the next one comes; null: none came yet. */
   answer: T | null;
   /** null: the last attempt did not fail. */
@@ -14,8 +14,8 @@ export type Reading<T> = {
 };
 
 /** @param key what is read: another key reads again */
-export function useReading<T>(key: string, read: (signal: AbortSignal) => Promise<T>): Reading<T> {
-  const [state, setState] = useState<Omit<Reading<T>, 'retry'>>({ answer: null, error: null, key: null });
+export function useReading<T>(key: string, read: (signal: AbortSignal) => Promise<T>): RequestState<T> {
+  const [state, setState] = useState<Omit<RequestState<T>, 'retry'>>({ answer: null, error: null, key: null });
   const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     const reading = new AbortController();
@@ -37,7 +37,10 @@ export function useReading<T>(key: string, read: (signal: AbortSignal) => Promis
 }
 
 /** @param isEmpty of the answer */
-export function pageState<T>({ answer, error }: Reading<T>, isEmpty: (answer: T) => boolean = () => false): PageState {
+export function pageState<T>(
+  { answer, error }: RequestState<T>,
+  isEmpty: (answer: T) => boolean = () => false,
+): PageState {
   if (answer === null) return error === null ? 'loading' : 'error';
   return isEmpty(answer) ? 'empty' : 'ready';
 }

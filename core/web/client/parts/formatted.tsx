@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { textFormatter } from '../worker/formatter.ts';
 import { startTextWorker } from '../worker/start-text-worker.ts';
-import type { TextKind, Tokens } from '../worker/tokens.ts';
+import type { TextKind, TextTokens } from '../worker/tokens.ts';
 import { DiffView } from './diff-view.tsx';
 import { MarkdownView } from './markdown-view.tsx';
 import { PlainText } from './plain-text.tsx';
@@ -25,7 +25,7 @@ const LONGEST = 100_000;
 const formatter = textFormatter(startTextWorker);
 const cache = tokenCache(500);
 
-type Parsed = { of: string; tokens: Tokens | null };
+type Parsed = { of: string; tokens: TextTokens | null };
 
 export function Formatted({ kind, text, language, before }: FormattedProps) {
   const [isForced, force] = useState(false);
@@ -57,7 +57,7 @@ export function Formatted({ kind, text, language, before }: FormattedProps) {
   );
 }
 
-function View({ tokens }: { tokens: Tokens }) {
+function View({ tokens }: { tokens: TextTokens }) {
   if (tokens.kind === 'markdown') return <MarkdownView blocks={tokens.blocks} />;
   if (tokens.kind === 'diff') return <DiffView lines={tokens.lines} />;
   return <RunsView runs={tokens.runs} />;

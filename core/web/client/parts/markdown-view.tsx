@@ -1,16 +1,16 @@
 /** Markdown as elements, made of the worker's blocks. */
 import type { ComponentChildren, JSX } from 'preact';
-import type { Block, Inline } from '../worker/tokens.ts';
+import type { Inline, MarkdownBlock } from '../worker/tokens.ts';
 import { Visible } from './recorded.tsx';
 import { Runs } from './runs-view.tsx';
 
-export const MarkdownView = ({ blocks }: { blocks: readonly Block[] }) => (
+export const MarkdownView = ({ blocks }: { blocks: readonly MarkdownBlock[] }) => (
   <div class="markdown" dir="auto">
     {blocks.map(blockElement)}
   </div>
 );
 
-function blockElement(block: Block): JSX.Element {
+function blockElement(block: MarkdownBlock): JSX.Element {
   switch (block.type) {
     case 'paragraph':
       return <p dir="auto">{block.children.map(inlineElement)}</p>;
@@ -43,7 +43,7 @@ function blockElement(block: Block): JSX.Element {
   }
 }
 
-function listElement({ ordered, start, items }: Extract<Block, { type: 'list' }>): JSX.Element {
+function listElement({ ordered, start, items }: Extract<MarkdownBlock, { type: 'list' }>): JSX.Element {
   const rows = items.map(({ checked, children }) => (
     <li>
       {checked !== null && (
@@ -57,7 +57,7 @@ function listElement({ ordered, start, items }: Extract<Block, { type: 'list' }>
   return ordered ? <ol start={start}>{rows}</ol> : <ul>{rows}</ul>;
 }
 
-const tableElement = ({ header, rows }: Extract<Block, { type: 'table' }>): JSX.Element => (
+const tableElement = ({ header, rows }: Extract<MarkdownBlock, { type: 'table' }>): JSX.Element => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls sideways, which the keyboard has to reach
   <div class="markdown-table" tabIndex={0}>
     <table>

@@ -1,12 +1,12 @@
 /** Parsed texts, those used last: a row that comes back into view is not parsed again. */
-import type { TextRequest, Tokens } from '../worker/tokens.ts';
+import type { TextRequest, TextTokens } from '../worker/tokens.ts';
 
 const LONGEST = 20_000;
 
 export function tokenCache(size: number) {
-  const entries = new Map<string, Tokens>();
+  const entries = new Map<string, TextTokens>();
   return {
-    get(request: TextRequest): Tokens | undefined {
+    get(request: TextRequest): TextTokens | undefined {
       const key = keyOf(request);
       const found = key === null ? undefined : entries.get(key);
       if (key !== null && found) {
@@ -15,7 +15,7 @@ export function tokenCache(size: number) {
       }
       return found;
     },
-    set(request: TextRequest, tokens: Tokens): void {
+    set(request: TextRequest, tokens: TextTokens): void {
       const key = keyOf(request);
       if (key === null) return;
       entries.set(key, tokens);

@@ -16,13 +16,13 @@ type Message =
   | { kind: 'hello'; tab: string; after: string | null }
   | { kind: 'welcome'; tab: string; id: string; events: Event[]; complete: boolean };
 
-export type Channel = Pick<BroadcastChannel, 'postMessage' | 'close' | 'onmessage'>;
+export type TabChannel = Pick<BroadcastChannel, 'postMessage' | 'close' | 'onmessage'>;
 
 export type LiveParts = {
   /** null: this browser shares nothing, so each tab has a stream of its own. */
   shared: {
     requestLock: (run: () => Promise<void>, signal: AbortSignal) => Promise<unknown>;
-    openChannel: () => Channel;
+    openChannel: () => TabChannel;
   } | null;
   readStream: (reader: StreamReader, signal: AbortSignal) => Promise<void>;
   tab: string;
@@ -44,7 +44,7 @@ const LATE_MS = 50;
 
 export function liveTab({ shared, readStream, tab, onState, onEvent }: LiveParts): LiveTab {
   const history = eventHistory();
-  let joined: { away: AbortController; channel: Channel | null } | null = null;
+  let joined: { away: AbortController; channel: TabChannel | null } | null = null;
   let role: 'waiting' | 'following' | 'leading' = 'waiting';
   let isOpen = false;
   let hello: ReturnType<typeof setTimeout> | undefined;

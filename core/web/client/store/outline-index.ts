@@ -2,17 +2,17 @@
 import type { OutlineColumns } from './outline-columns.ts';
 
 /** Lists of numbers by an index, one after the other: `of(i)` is a view of the i-th, and `each` goes through it without making one. */
-export type Lists = {
+export type IndexedLists = {
   of: (index: number) => Int32Array;
   each: (index: number, visit: (member: number) => void) => void;
 };
 
 export type OutlineIndex = {
   traces: Int32Array; // all traces, the oldest first
-  spansOf: Lists; // by trace: its spans in the order of the walk
-  childrenOf: Lists; // by span: those below it, in the order of the walk
-  linksFrom: Lists; // by span: rows of `links`
-  linksTo: Lists;
+  spansOf: IndexedLists; // by trace: its spans in the order of the walk
+  childrenOf: IndexedLists; // by span: those below it, in the order of the walk
+  linksFrom: IndexedLists; // by span: rows of `links`
+  linksTo: IndexedLists;
   threads: Thread[]; // the main one first, the others in the order in which they began
   callOf: Int32Array; // by span: the number of the call among all calls in order of time, 0 first; -1: it is none
   calls: Int32Array; // spans of kind llm in order of time
@@ -82,7 +82,11 @@ function sortBy(members: Int32Array, column: Float64Array): void {
 const at = <Cell>(column: ArrayLike<Cell>, index: number): Cell => column[index] as Cell;
 
 /** @param keyOf below 0: in no list */
-function lists(count: number, members: ArrayLike<number> & Iterable<number>, keyOf: (member: number) => number): Lists {
+function lists(
+  count: number,
+  members: ArrayLike<number> & Iterable<number>,
+  keyOf: (member: number) => number,
+): IndexedLists {
   const starts = new Int32Array(count + 1);
   for (const member of members) {
     const key = keyOf(member);

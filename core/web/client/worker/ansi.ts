@@ -1,5 +1,5 @@
 /** The colours of a terminal's output, as runs with looks. What else a terminal would obey stays in the text. */
-import type { Look, Run } from './tokens.ts';
+import type { Look, TextRun } from './tokens.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
 const STYLE = /\x1b\[([0-9;:]{0,40})m/g;
@@ -15,8 +15,8 @@ const OFF: Readonly<Record<number, readonly Look[]>> = {
   27: ['inverse'],
 };
 
-export function ansiRuns(text: string): Run[] {
-  const runs: Run[] = [];
+export function ansiRuns(text: string): TextRun[] {
+  const runs: TextRun[] = [];
   let style = PLAIN;
   let end = 0;
   const put = (run: string) => {

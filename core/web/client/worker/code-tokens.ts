@@ -2,7 +2,7 @@
 import { createLowlight } from 'lowlight';
 import { GRAMMARS, grammarOf } from './code-grammars.ts';
 import type { Highlight } from './markdown-tokens.ts';
-import type { Look, Run } from './tokens.ts';
+import type { Look, TextRun } from './tokens.ts';
 
 const LOOKS: Readonly<Record<string, Look>> = {
   ...{
@@ -32,14 +32,14 @@ const lowlight = createLowlight(GRAMMARS);
 export const highlight: Highlight = (language, text) => {
   const name = grammarOf(language);
   if (name === null) return [{ text, looks: [] }];
-  const runs: Run[] = [];
+  const runs: TextRun[] = [];
   collect(lowlight.highlight(name, text).children, [], runs);
   return runs;
 };
 
 type Node = { type: string; value?: unknown; properties?: { className?: unknown }; children?: Node[] };
 
-function collect(nodes: readonly unknown[], looks: readonly Look[], runs: Run[]): void {
+function collect(nodes: readonly unknown[], looks: readonly Look[], runs: TextRun[]): void {
   for (const node of nodes as readonly Node[]) {
     if (node.type === 'text') runs.push({ text: String(node.value), looks });
     else collect(node.children ?? [], lookOf(node) ?? looks, runs);

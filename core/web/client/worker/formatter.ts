@@ -1,16 +1,16 @@
 /** The page's side of the text worker: one text after the other, and a worker that takes too long is ended and replaced. */
-import type { TextRequest, Tokens, WorkerAnswer } from './tokens.ts';
+import type { TextRequest, TextTokens, WorkerAnswer } from './tokens.ts';
 
 const PARSE_MS = 250;
 const LOAD_MS = 10_000;
 
-type Job = { request: TextRequest; done: (tokens: Tokens | null) => void };
+type Job = { request: TextRequest; done: (tokens: TextTokens | null) => void };
 
 export type TextWorker = Pick<Worker, 'postMessage' | 'terminate' | 'onmessage' | 'onerror'>;
 
 export type Formatter = {
   /** Tokens of the text; null: it cannot be formatted in time. @returns gives the request up */
-  format(request: TextRequest, done: (tokens: Tokens | null) => void): () => void;
+  format(request: TextRequest, done: (tokens: TextTokens | null) => void): () => void;
 };
 
 /** @param start a new worker; null: there can be none here */
@@ -21,7 +21,7 @@ export function textFormatter(start: () => TextWorker | null): Formatter {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let id = 0;
 
-  const finish = (tokens: Tokens | null) => {
+  const finish = (tokens: TextTokens | null) => {
     clearTimeout(timer);
     const job = running;
     running = null;

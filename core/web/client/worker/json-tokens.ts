@@ -1,14 +1,14 @@
 /** JSON in indented lines, as runs with looks. */
-import type { Look, Run } from './tokens.ts';
+import type { Look, TextRun } from './tokens.ts';
 
 const MOST_NODES = 20_000;
 const DEEPEST = 200;
 
 /** null: it is none, or too much of it to be formatted. */
-export function jsonRuns(text: string): Run[] | null {
+export function jsonRuns(text: string): TextRun[] | null {
   const value = parsed(text);
   if (value === undefined) return null;
-  const runs: Run[] = [];
+  const runs: TextRun[] = [];
   let nodes = 0;
   const put = (run: string, look?: Look) => runs.push({ text: run, looks: look ? [look] : [] });
   const write = (node: unknown, depth: number): boolean => {

@@ -1,22 +1,22 @@
 /** Markdown as blocks, by the lexer of `marked`. Its HTML stays text, an image becomes its address, a link only what leads to the web. */
 import { Lexer, type Tokens as Marked, type Token } from 'marked';
-import type { Block, Inline, Run } from './tokens.ts';
+import type { Inline, MarkdownBlock, TextRun } from './tokens.ts';
 import { webLink } from './web-link.ts';
 
-export type Highlight = (language: string, text: string) => Run[];
+export type Highlight = (language: string, text: string) => TextRun[];
 
 const DEEPEST = 40;
 
 /** @param highlight null: code stays plain */
-export const markdownBlocks = (text: string, highlight: Highlight | null): Block[] =>
+export const markdownBlocks = (text: string, highlight: Highlight | null): MarkdownBlock[] =>
   blocksOf(new Lexer({ gfm: true }).lex(text), highlight, 0);
 
-function blocksOf(tokens: readonly Token[], highlight: Highlight | null, depth: number): Block[] {
+function blocksOf(tokens: readonly Token[], highlight: Highlight | null, depth: number): MarkdownBlock[] {
   if (depth > DEEPEST) return [{ type: 'source', text: tokens.map(({ raw }) => raw).join('') }];
   return tokens.flatMap((token) => blockOf(token, highlight, depth));
 }
 
-function blockOf(token: Token, highlight: Highlight | null, depth: number): Block[] {
+function blockOf(token: Token, highlight: Highlight | null, depth: number): MarkdownBlock[] {
   switch (token.type) {
     case 'space':
     case 'def':
@@ -44,7 +44,7 @@ function blockOf(token: Token, highlight: Highlight | null, depth: number): Bloc
   }
 }
 
-function listOf({ ordered, start, items }: Marked.List, highlight: Highlight | null, depth: number): Block {
+function listOf({ ordered, start, items }: Marked.List, highlight: Highlight | null, depth: number): MarkdownBlock {
   return {
     type: 'list',
     ordered,
@@ -60,7 +60,7 @@ function listOf({ ordered, start, items }: Marked.List, highlight: Highlight | n
   };
 }
 
-function tableOf({ header, rows }: Marked.Table, depth: number): Block {
+function tableOf({ header, rows }: Marked.Table, depth: number): MarkdownBlock {
   const cells = (row: readonly Marked.TableCell[]) => row.map(({ tokens }) => inlineOf(tokens, depth));
   return { type: 'table', header: cells(header), rows: rows.map(cells) };
 }

@@ -1,5 +1,5 @@
 /** The worker in which recorded text is parsed: it may take long or hang, and is then ended, while the page goes on. */
-import type { TextRequest, Tokens, WorkerAnswer } from './tokens.ts';
+import type { TextRequest, TextTokens, WorkerAnswer } from './tokens.ts';
 
 const post = (answer: WorkerAnswer): void => postMessage(answer);
 
@@ -16,7 +16,7 @@ addEventListener('message', ({ data: { id, request } }: MessageEvent<{ id: numbe
 });
 
 /** Each parser is loaded when it is first needed. */
-async function parserOf({ kind, text, language = '', before }: TextRequest): Promise<() => Tokens | null> {
+async function parserOf({ kind, text, language = '', before }: TextRequest): Promise<() => TextTokens | null> {
   switch (kind) {
     case 'markdown': {
       const { markdownBlocks } = await import('./markdown-tokens.ts');

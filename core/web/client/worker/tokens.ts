@@ -8,13 +8,13 @@ export type Inline =
   /** `href` is one of `http:`, `https:` and `mailto:`, as `URL` writes it; `host` is where it really leads. */
   | { type: 'link'; href: string; host: string; children: Inline[] };
 
-export type Block =
+export type MarkdownBlock =
   | { type: 'paragraph'; children: Inline[] }
   | { type: 'heading'; depth: number; children: Inline[] }
-  | { type: 'code'; language: string; lines: Run[] }
+  | { type: 'code'; language: string; lines: TextRun[] }
   | { type: 'source'; text: string }
-  | { type: 'quote'; children: Block[] }
-  | { type: 'list'; ordered: boolean; start: number; items: { checked: boolean | null; children: Block[] }[] }
+  | { type: 'quote'; children: MarkdownBlock[] }
+  | { type: 'list'; ordered: boolean; start: number; items: { checked: boolean | null; children: MarkdownBlock[] }[] }
   | { type: 'table'; header: Inline[][]; rows: Inline[][][] }
   | { type: 'rule' };
 
@@ -36,13 +36,13 @@ export type Look =
   | 'inverse'
   | `ansi-${number}`;
 
-export type Run = { text: string; looks: readonly Look[] };
+export type TextRun = { text: string; looks: readonly Look[] };
 
 export type DiffLine = { op: 'same' | 'added' | 'removed' | 'gap'; parts: { text: string; changed: boolean }[] };
 
-export type Tokens =
-  | { kind: 'markdown'; blocks: Block[] }
-  | { kind: 'code' | 'json' | 'ansi'; runs: Run[] }
+export type TextTokens =
+  | { kind: 'markdown'; blocks: MarkdownBlock[] }
+  | { kind: 'code' | 'json' | 'ansi'; runs: TextRun[] }
   | { kind: 'diff'; lines: DiffLine[] };
 
 export type TextKind = 'markdown' | 'code' | 'json' | 'diff' | 'ansi';
@@ -57,4 +57,4 @@ export type TextRequest = {
 };
 
 /** What the worker sends: that the parse begins, when its grammars are there, and what came of it. */
-export type WorkerAnswer = { id: number; begun: true } | { id: number; tokens: Tokens | null };
+export type WorkerAnswer = { id: number; begun: true } | { id: number; tokens: TextTokens | null };

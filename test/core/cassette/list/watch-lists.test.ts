@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Lists, watchLists } from '../../../../core/cassette/list/watch-lists.ts';
+import { type WatchedLists, watchLists } from '../../../../core/cassette/list/watch-lists.ts';
 import { eventually } from '../../../support/eventually.ts';
 
-type Stand = { folder: string; near: string; far: string; heard: Lists[]; close(): void };
+type Stand = { folder: string; near: string; far: string; heard: WatchedLists[]; close(): void };
 
 const list = (...names: string[]) =>
   JSON.stringify({ cassettes: names.map((name) => ({ name, source: `./${name}` })) });
@@ -106,7 +106,7 @@ const later = suite('watchLists, in a folder that is made later');
 later('its list is found by looking', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-watch-'));
   await writeFile(join(folder, 'ours.json'), list('export'));
-  const heard: Lists[] = [];
+  const heard: WatchedLists[] = [];
   const watching = await watchLists({
     ...{ builtIn: join(folder, 'ours.json'), candidates: [join(folder, '.svc/users.json')], everyMs: 20 },
     heard: (lists) => heard.push(lists),
@@ -124,7 +124,7 @@ broken('ours alone is in effect, and the problem is told', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-watch-'));
   await writeFile(join(folder, 'ours.json'), list('export'));
   await writeFile(join(folder, 'users.json'), 'nonsense');
-  const heard: Lists[] = [];
+  const heard: WatchedLists[] = [];
   const watching = await watchLists({
     ...{ builtIn: join(folder, 'ours.json'), candidates: [join(folder, 'users.json')] },
     heard: (lists) => heard.push(lists),

@@ -1,11 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Column, shortened, table } from '../../../../core/cli/record/table.ts';
+import { shortened, type TableColumn, table } from '../../../../core/cli/record/table.ts';
 
 const test = suite('tables');
 
 type Row = { id: string; title: string; model: string; cost: string };
-const COLUMNS: Column<Row>[] = [
+const COLUMNS: TableColumn<Row>[] = [
   { title: 'ID', text: ({ id }) => id },
   { title: 'TITLE', text: ({ title }) => title, fills: true },
   { title: 'MODEL', text: ({ model }) => model, drops: 1 },

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { TranscriptSource } from '../../../../core/derive/transcript/linked-calls.ts';
+import type { CountedTranscript } from '../../../../core/derive/transcript/linked-calls.ts';
 import {
   knownTurns,
   type TranscriptTurn,
@@ -31,14 +31,14 @@ const identity: Identity = {
   ...{ agent_name: 'claude', project: '', auth_subject: '' },
 };
 const SESSION = '5e551011-0000-4000-8000-000000000000';
-const source = (records: unknown[], thread_id = '', rest: Partial<TranscriptSource> = {}): TranscriptSource => ({
+const source = (records: unknown[], thread_id = '', rest: Partial<CountedTranscript> = {}): CountedTranscript => ({
   reading: readClaudeTranscript(transcriptFile(records, { main: thread_id === '', agent_id: thread_id })),
   thread_id,
   raw_turn_id: 1,
   identity: { ...identity, thread_id },
   ...rest,
 });
-const turns = (...sources: TranscriptSource[]) => transcriptTurns(SESSION, sources, priceOf);
+const turns = (...sources: CountedTranscript[]) => transcriptTurns(SESSION, sources, priceOf);
 const rowsOf = (calls: readonly TranscriptTurn[]) =>
   calls.map(({ turn, nodes, claim }) => ({ turn, nodes: nodes(), claim }));
 
@@ -68,7 +68,7 @@ test('each call hangs on the one before; its messages, its answer and what was u
 });
 
 test('ids are told by session, thread and answer, and not by where the file lies', () => {
-  const ids = (one: TranscriptSource) => turns(one).map(({ turn }) => turn.call_id);
+  const ids = (one: CountedTranscript) => turns(one).map(({ turn }) => turn.call_id);
   const records = claudeChat(2);
   assert.match(ids(source(records))[0] ?? '', /^tx:[0-9a-f]{32}$/);
   assert.equal(ids(source(records, '', { raw_turn_id: 9 })), ids(source(records)));

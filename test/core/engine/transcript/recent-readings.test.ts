@@ -4,13 +4,13 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
   openRecentReadings,
-  type Reading,
+  type RecentReading,
   type RecentReadings,
 } from '../../../../core/engine/transcript/recent-readings.ts';
 
 const test = suite('recent readings');
 
-const reading = (...sizes: number[]): Reading => ({
+const reading = (...sizes: number[]): RecentReading => ({
   parts: new Map(sizes.map((bytes, n) => [n, { records: [n], bytes }])),
   turns: new Map(),
 });

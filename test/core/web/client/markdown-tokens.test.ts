@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { markdownBlocks } from '../../../../core/web/client/worker/markdown-tokens.ts';
-import type { Block, Inline } from '../../../../core/web/client/worker/tokens.ts';
+import type { Inline, MarkdownBlock } from '../../../../core/web/client/worker/tokens.ts';
 import { webLink } from '../../../../core/web/client/worker/web-link.ts';
 
 const test = suite('markdownBlocks');
@@ -12,7 +12,7 @@ const all = (value: unknown, key: string): unknown[] =>
   typeof value === 'object' && value !== null
     ? Object.entries(value).flatMap(([name, part]) => [...(name === key ? [part] : []), ...all(part, key)])
     : [];
-const textOf = (blocks: readonly (Block | Inline)[]) => all(blocks, 'text').join('');
+const textOf = (blocks: readonly (MarkdownBlock | Inline)[]) => all(blocks, 'text').join('');
 const links = (text: string) => all(markdownBlocks(text, null), 'href');
 
 test('HTML is text, in blocks and in lines', () => {

@@ -1,7 +1,7 @@
 /** What narrows a search for a text: the parameters of the page's address are those of /v1/find, by name, and `q` is the text. */
 
 export const FILTERS = ['in', 'project', 'agent_name', 'model', 'tool', 'status', 'since', 'until'] as const;
-export type FindFilter = (typeof FILTERS)[number];
+export type FindFilterName = (typeof FILTERS)[number];
 
 export const STATUS_WORDS: readonly (readonly [status: string, words: string])[] = [
   ['', 'any outcome'],
@@ -11,7 +11,7 @@ export const STATUS_WORDS: readonly (readonly [status: string, words: string])[]
 ];
 
 /** Those that the address sets, without the places. */
-export const setFilters = (query: URLSearchParams): FindFilter[] =>
+export const setFilters = (query: URLSearchParams): FindFilterName[] =>
   FILTERS.filter((name) => name !== 'in' && (query.get(name) ?? '') !== '');
 
 /** The query of /v1/find for an address; '' where nothing is looked for. */

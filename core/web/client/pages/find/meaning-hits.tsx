@@ -1,6 +1,6 @@
 /** Steps that mean what is looked for, ranked together with those that say it, by the search cassette; where it is not in, how to turn it on. */
 import { useEffect } from 'preact/hooks';
-import { findSpans, type SpanHits } from '../../api/find.ts';
+import { findSpans, type SearchHits } from '../../api/find.ts';
 import { ProblemError } from '../../api/problem-error.ts';
 import { hrefOf } from '../../base.ts';
 import { Count, When } from '../../parts/figure.tsx';
@@ -17,7 +17,7 @@ type MeaningHitsProps = { query: string; onSettled: (isDone: boolean) => void };
 /** @param query of /v1/find */
 export function MeaningHits({ query, onSettled }: MeaningHitsProps) {
   const wanted = meaningQuery(query);
-  const { answer, error, key, retry } = useReading<SpanHits>(wanted, (signal) => findSpans(wanted, signal));
+  const { answer, error, key, retry } = useReading<SearchHits>(wanted, (signal) => findSpans(wanted, signal));
   const isDone = key === wanted || error !== null;
   useEffect(() => onSettled(isDone), [isDone, query]);
   const isOff =

@@ -1,7 +1,7 @@
 /** Commands to copy: a call again as curl, a conversation resumed in its harness, a session checked. */
 import { RESUME_COMMANDS } from './resume-commands.ts';
 import { quotedText, shellWord, type Variable } from './shell-word.ts';
-import { type Upstream, upstreamOf } from './upstreams.ts';
+import { type ProviderDefaults, upstreamOf } from './upstreams.ts';
 
 /** What a command needs of a raw turn. */
 export type ReplayedTurn = {
@@ -91,14 +91,14 @@ function sentHeaders(headers: ReplayedTurn['headers']): ReplayedTurn['headers'] 
   });
 }
 
-function headerWord(name: string, value: string, { credentials }: Upstream): string {
+function headerWord(name: string, value: string, { credentials }: ProviderDefaults): string {
   if (value === '') return shellWord(`${name};`); // as curl writes a header without a value
   const known = Object.hasOwn(credentials, name.toLowerCase()) ? credentials[name.toLowerCase()] : undefined;
   const scheme = value === REDACTED ? (known?.scheme ?? '') : '';
   return shellWord(`${name}: ${scheme}`, ...withVariables(value, known?.variable ?? ownVariable(name)));
 }
 
-function addressWord({ address, credentials }: Upstream, target: string): string {
+function addressWord({ address, credentials }: ProviderDefaults, target: string): string {
   const parts = target.split(/(?<=[?&])/);
   return shellWord(
     address,

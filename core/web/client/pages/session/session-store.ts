@@ -8,7 +8,7 @@ import type { FindLine } from '../../../../model/find.ts';
 import type { Outline } from '../../../../model/outline.ts';
 import type { Session } from '../../../../model/session.ts';
 import type { Span } from '../../../../model/span.ts';
-import type { OutlinePage } from '../../api/outline.ts';
+import type { OutlineRequest } from '../../api/outline.ts';
 import { type SessionOutline, sessionOutline } from '../../store/outline.ts';
 import { type SpanWindow, spanWindow } from '../../store/span-window.ts';
 import { type SessionBreaks, sessionBreaks } from './cache/session-breaks.ts';
@@ -36,7 +36,7 @@ export type SessionStore = {
 /** The reads and the stream that a store is made of. */
 export type SessionReads = {
   session: (id: string, signal: AbortSignal) => Promise<Session>;
-  outline: (id: string, page: OutlinePage & { signal: AbortSignal }) => Promise<Outline>;
+  outline: (id: string, page: OutlineRequest & { signal: AbortSignal }) => Promise<Outline>;
   window: (trace_id: string, from_seq: number, limit: number, signal: AbortSignal) => Promise<{ items: Span[] }>;
   whole: (trace_id: string, span_id: string) => Promise<Span>;
   find: (id: string, sought: Sought, onLines: (lines: FindLine[]) => void, signal: AbortSignal) => Promise<void>;
@@ -54,7 +54,7 @@ export function sessionStore(id: string, reads: SessionReads, place: FirstPlace 
   const failure = signal<unknown>(null);
   const controller = new AbortController();
   let first: Promise<void> | null = null;
-  const readOutline = async (page: OutlinePage & { signal: AbortSignal }): Promise<Outline> => {
+  const readOutline = async (page: OutlineRequest & { signal: AbortSignal }): Promise<Outline> => {
     const [answer] = await Promise.all([reads.outline(id, page), first]); // the head grows with the session's facts: what is below it would move
     return answer;
   };

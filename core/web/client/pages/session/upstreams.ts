@@ -1,12 +1,12 @@
 /** The default addresses of providers, and the environment variables in which their clients take credentials: for commands to copy. */
 
-export type Upstream = {
+export type ProviderDefaults = {
   address: string;
   /** By the header or the parameter that holds one, in lower case. */
   credentials: Readonly<Record<string, { variable: string; scheme?: string }>>;
 };
 
-const UPSTREAMS: Readonly<Record<string, Upstream>> = {
+const UPSTREAMS: Readonly<Record<string, ProviderDefaults>> = {
   anthropic: {
     address: 'https://api.anthropic.com',
     credentials: {
@@ -33,5 +33,5 @@ const UPSTREAMS: Readonly<Record<string, Upstream>> = {
 };
 
 /** null: none that we know. */
-export const upstreamOf = (provider: string | undefined): Upstream | null =>
+export const upstreamOf = (provider: string | undefined): ProviderDefaults | null =>
   provider !== undefined && Object.hasOwn(UPSTREAMS, provider) ? (UPSTREAMS[provider] ?? null) : null;

@@ -1,7 +1,7 @@
 /** The export of sessions as lines of JSON, with its progress and a way to stop it. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { saveFile } from '../../api/download.ts';
-import { type Detail, type ExportProgress, exportSelected, exportWindow } from '../../api/export.ts';
+import { type ExportDetail, type ExportProgress, exportSelected, exportWindow } from '../../api/export.ts';
 import { isAbort } from '../../api/request.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Bytes } from '../../parts/figure.tsx';
@@ -9,7 +9,7 @@ import { Problem } from '../../parts/problem.tsx';
 
 /** @param ids of the sessions that are selected; none: all that were active lately */
 export function ExportDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => void }) {
-  const [detail, setDetail] = useState<Detail>('spans');
+  const [detail, setDetail] = useState<ExportDetail>('spans');
   const [days, setDays] = useState(30);
   const [progress, setProgress] = useState<ExportProgress | null>(null);
   const [state, setState] = useState<'open' | 'running' | 'done'>('open');

@@ -24,13 +24,13 @@ export const callsOf = ({ rollup }: Session): number =>
 export const sizeText = (session: Session): string =>
   `${count(session.rollup.turn_count, 'prompt')} · ${count(callsOf(session), 'call')}`;
 
-export type Mark = { name: 'starred' | 'errors' | 'children' | 'forks' | 'inherited' | 'compactions'; text: string };
+export type RowMark = { name: 'starred' | 'errors' | 'children' | 'forks' | 'inherited' | 'compactions'; text: string };
 
 /** What a reader looks for at a glance, worst first. */
-export function marksOf({ rollup, starred, children, forks }: Session): Mark[] {
+export function marksOf({ rollup, starred, children, forks }: Session): RowMark[] {
   const compactions = rollup.kind_counts['offshoot:compaction'] ?? 0;
   const errors = Math.max(rollup.error_count, rollup.tool_error_count);
-  const marks: [Mark['name'], number | undefined, string][] = [
+  const marks: [RowMark['name'], number | undefined, string][] = [
     ['starred', starred ? 1 : 0, '★ starred'],
     ['errors', errors, count(errors, 'error')],
     ['compactions', compactions, count(compactions, 'compaction')],

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAddress } from '../../address.ts';
 import { ProblemError } from '../../api/problem-error.ts';
-import { listSkills, type Skill } from '../../api/skills.ts';
+import { listSkills, type SkillEntry } from '../../api/skills.ts';
 import { hrefOf } from '../../base.ts';
 import { Count, When } from '../../parts/figure.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -11,7 +11,7 @@ import { Recorded } from '../../parts/recorded.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { pageState, useReading } from '../use-reading.ts';
 
-type SkillRows = { items: Skill[]; next_cursor?: string };
+type SkillRows = { items: SkillEntry[]; next_cursor?: string };
 
 const OFF = ['cassette-unknown', 'cassette-unavailable', 'route-unknown'];
 const PAUSE_MS = 250;
@@ -111,7 +111,7 @@ const NoSkills = ({ isFiltered }: { isFiltered: boolean }) =>
 const SkillRow = ({
   skill: { id, name, description, version, tags, isAiGenerated, downloadCount, updatedAt },
 }: {
-  skill: Skill;
+  skill: SkillEntry;
 }) => (
   <li data-skill={id}>
     <a href={hrefOf(`/skills/${id}`)}>

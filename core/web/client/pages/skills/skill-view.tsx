@@ -4,8 +4,8 @@ import {
   downloadSkill,
   listVersions,
   readSkill,
-  type Skill,
-  type SkillClaim,
+  type SkillEntry,
+  type SkillEntryClaim,
   type SkillVersion,
 } from '../../api/skills.ts';
 import { hrefOf } from '../../base.ts';
@@ -19,7 +19,7 @@ import { showToast } from '../../parts/toast.tsx';
 import { pageState, useReading } from '../use-reading.ts';
 import { SkillVersions } from './skill-versions.tsx';
 
-type Whole = { skill: Skill; versions: SkillVersion[] };
+type Whole = { skill: SkillEntry; versions: SkillVersion[] };
 
 async function readWhole(id: string, signal: AbortSignal): Promise<Whole> {
   const [skill, versions] = await Promise.all([readSkill(id, signal), listVersions(id, signal)]);
@@ -95,7 +95,7 @@ function SkillText({ skill, versions }: Whole) {
   );
 }
 
-const Claim = ({ claim: { text, spans } }: { claim: SkillClaim }) => (
+const Claim = ({ claim: { text, spans } }: { claim: SkillEntryClaim }) => (
   <li data-claim>
     <Recorded text={text} />{' '}
     {spans.map(({ traceId, spanId }, i) => (
@@ -106,7 +106,7 @@ const Claim = ({ claim: { text, spans } }: { claim: SkillClaim }) => (
   </li>
 );
 
-function Download({ skill }: { skill: Skill }) {
+function Download({ skill }: { skill: SkillEntry }) {
   const [isRunning, setRunning] = useState(false);
   const run = () => {
     setRunning(true);

@@ -2,9 +2,9 @@
 import { nice, ticks } from 'd3-array';
 
 export type ChartDay = { day: string; values: Readonly<Record<string, number>> };
-export type Bar = { day: string; series: string; x: number; y: number; width: number; height: number };
+export type ChartBar = { day: string; series: string; x: number; y: number; width: number; height: number };
 export type Chart = {
-  bars: Bar[];
+  bars: ChartBar[];
   ticks: { y: number; value: number }[];
   /** As many as have room. */
   labels: { x: number; day: string }[];
@@ -31,7 +31,7 @@ export function chartOf(
   const yOf = (value: number) => bottom - (value / highest) * (bottom - top);
   const tops = days.map(() => 0); // of what stands in each band so far
   const bars = series.flatMap((name) =>
-    days.map(({ day, values }, i): Bar => {
+    days.map(({ day, values }, i): ChartBar => {
       const low = tops[i] ?? 0;
       const high = low + (values[name] ?? 0);
       tops[i] = high;

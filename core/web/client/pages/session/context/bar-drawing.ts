@@ -13,14 +13,18 @@ const HATCH = 5; // pixels between two lines
 const CHANGES: Readonly<Record<string, string>> = { add: '--ok', change: '--warn', move: '--accent' };
 const BILLED_AS = { read: '--cache-read', written: '--cache-written', fresh: '--cache-fresh' };
 
-export type Bar = {
+export type PromptBar = {
   cells: readonly BarCell[];
   billed: readonly BilledPart[];
   selected: number; // a block; -1: none
   broken: number; // the block at which the cache broke; -1: none
 };
 
-export function drawBar(canvas: HTMLCanvasElement, width: number, { cells, billed, selected, broken }: Bar): void {
+export function drawBar(
+  canvas: HTMLCanvasElement,
+  width: number,
+  { cells, billed, selected, broken }: PromptBar,
+): void {
   const context = sharpContext(canvas, width, BAR_HEIGHT);
   if (!context) return;
   const colour = colours(canvas);

@@ -1,10 +1,10 @@
 /** The bar that finds a text in the session: what is looked for and where, how often it was found, and the way from one to the next. */
 import type { Ref } from 'preact';
+import type { SessionMatch } from '../../../../../model/find.ts';
 import { Icon } from '../../../parts/icon.tsx';
 import { grouped } from '../../../parts/number-text.ts';
 import { Problem } from '../../../parts/problem.tsx';
 import { visibleText } from '../../../worker/invisible.ts';
-import type { Found } from './found.ts';
 import { PLACE_CHOICES } from './place-choices.ts';
 import type { FindState } from './session-find.ts';
 import './find-bar.css';
@@ -15,7 +15,7 @@ type FindBarProps = {
   state: FindState | null;
   failure: unknown;
   at: number; // which of the found texts is shown, 0 first; -1: none
-  current: Found | undefined; // that one
+  current: SessionMatch | undefined; // that one
   input: Ref<HTMLInputElement>;
   onType: (text: string) => void;
   onPlaces: (places: string) => void;

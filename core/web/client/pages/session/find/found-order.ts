@@ -1,12 +1,12 @@
 /** The order of what was found in a session: as the conversation goes, and within a step from its input to its error. */
+import type { SessionMatch } from '../../../../../model/find.ts';
 import { type OutlineColumns, spanIndex } from '../../../store/outline-columns.ts';
 import { outlineIndex } from '../../../store/outline-index.ts';
-import type { Found } from './found.ts';
 
 const SIDES = ['prompt', 'input', 'output', 'error'];
 
 /** The place of each step in the order of the conversation; steps that the outline does not have yet come last. */
-export function spanRanks(columns: OutlineColumns): (found: Pick<Found, 'trace_id' | 'span_id'>) => number {
+export function spanRanks(columns: OutlineColumns): (found: Pick<SessionMatch, 'trace_id' | 'span_id'>) => number {
   const { traces, spansOf } = outlineIndex(columns);
   const ranks = new Float64Array(columns.spans.count);
   let rank = 0;
@@ -15,7 +15,10 @@ export function spanRanks(columns: OutlineColumns): (found: Pick<Found, 'trace_i
 }
 
 /** Sorted; the same array where it is in order already, as the service mostly sends it. */
-export function inOrder(found: readonly Found[], rankOf: (found: Found) => number): readonly Found[] {
+export function inOrder(
+  found: readonly SessionMatch[],
+  rankOf: (found: SessionMatch) => number,
+): readonly SessionMatch[] {
   const ranked = found.map((one) => ({ one, rank: rankOf(one) }));
   type Ranked = (typeof ranked)[number];
   const compared = (a: Ranked, b: Ranked) =>

@@ -1,19 +1,19 @@
 /** What was found in a system prompt or the definition of a tool, which Talk does not show: its block, as the call sent it. */
 import { useEffect, useRef } from 'preact/hooks';
+import type { SessionMatch } from '../../../../../model/find.ts';
 import { readBlock } from '../../../api/context.ts';
 import { hrefOf } from '../../../base.ts';
 import { Problem } from '../../../parts/problem.tsx';
 import { Recorded, Visible } from '../../../parts/recorded.tsx';
 import { useReading } from '../../use-reading.ts';
 import { useSession } from '../session-store.ts';
-import type { Found } from './found.ts';
 import './found-prompt.css';
 
 type Block = { path: string; text: string };
 
 const NEAR = 10_000; // characters before it and after it
 
-export function FoundPrompt({ found }: { found: Found }) {
+export function FoundPrompt({ found }: { found: SessionMatch }) {
   const { id } = useSession();
   const { raw_turn_id, block, start, match } = found;
   const key = `${raw_turn_id} ${block}`;

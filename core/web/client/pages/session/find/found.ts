@@ -1,8 +1,6 @@
 /** A text that was found in a step, and what it is known by in an address. */
 import type { SessionMatch } from '../../../../../model/find.ts';
 
-export type Found = SessionMatch;
-
 /** The beginning of its step's id, its side, block and offsets. */
 export const foundKey = ({
   span_id,
@@ -10,7 +8,7 @@ export const foundKey = ({
   block,
   start,
   end,
-}: Pick<Found, 'span_id' | 'side' | 'block' | 'start' | 'end'>): string =>
+}: Pick<SessionMatch, 'span_id' | 'side' | 'block' | 'start' | 'end'>): string =>
   [span_id.slice(0, 8), side, block, start, end].join('.');
 
 /** Whether an address that names a text so names one of this step. */

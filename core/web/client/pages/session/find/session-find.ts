@@ -1,8 +1,8 @@
 /** What is looked for in the session on screen, what the service has found of it so far, and which of it the reader is at. */
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
-import type { FindLine } from '../../../../../model/find.ts';
+import type { FindLine, SessionMatch } from '../../../../../model/find.ts';
 import { mayReadAgain } from '../../../store/read-again.ts';
-import { type Found, foundKey } from './found.ts';
+import { foundKey } from './found.ts';
 
 /** `places` as the route has them; '': the usual ones. */
 export type Sought = { text: string; places: string };
@@ -10,14 +10,14 @@ export type Sought = { text: string; places: string };
 /** `found` is one array that grows, and another one after a session has grown; each state of it has its own object around it. */
 export type FindState = {
   sought: Sought;
-  found: readonly Found[];
+  found: readonly SessionMatch[];
   searched: number; // spans
   of: number;
   complete: boolean;
 };
 
 /** Where the reader is. Each time it is gone to it is another object. */
-export type FoundAt = { found: Found };
+export type FoundAt = { found: SessionMatch };
 
 export type SessionFind = {
   isOpen: Signal<boolean>;
@@ -49,7 +49,7 @@ export function sessionFind(read: ReadFound): SessionFind {
 
   /** @param before what is shown meanwhile, and afterwards as far as it is found again; null: what comes is shown as it comes */
   const run = async (sought: Sought, { signal }: AbortController, before: FindState | null): Promise<void> => {
-    const found: Found[] = [];
+    const found: SessionMatch[] = [];
     const known = new Map(before?.found.map((one) => [keyOf(one), one]));
     let progress = { searched: 0, of: 0, complete: false };
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -118,4 +118,4 @@ export function sessionFind(read: ReadFound): SessionFind {
   };
 }
 
-const keyOf = (one: Found): string => [one.trace_id, one.span_id, foundKey(one), one.match].join(' ');
+const keyOf = (one: SessionMatch): string => [one.trace_id, one.span_id, foundKey(one), one.match].join(' ');

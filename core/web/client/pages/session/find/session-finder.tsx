@@ -1,11 +1,12 @@
 /** Find in the session: `/` and Ctrl-F open it in every lens, the address holds what is looked for, Talk shows it. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { SessionMatch } from '../../../../../model/find.ts';
 import { useAddress } from '../../../address.ts';
 import { lensPath } from '../../../address-text.ts';
 import { useKeys } from '../../../keys.ts';
 import { useSession } from '../session-store.ts';
 import { FindBar } from './find-bar.tsx';
-import { type Found, foundKey } from './found.ts';
+import { foundKey } from './found.ts';
 import { inOrder, spanRanks } from './found-order.ts';
 import { FoundPrompt } from './found-prompt.tsx';
 
@@ -91,7 +92,7 @@ export function SessionFinder({ lens }: { lens: string }) {
     if (to) goTo(to);
     return true;
   };
-  const goTo = (one: Found) => {
+  const goTo = (one: SessionMatch) => {
     find.at.value = { found: one };
     const address = { span: one.span_id, hit: foundKey(one) };
     if (lens === 'talk') setQuery(address, { replace: true });

@@ -6,7 +6,7 @@ import { StatusMark } from '../../../parts/status-mark.tsx';
 import { agentSums } from './agent-sums.ts';
 import { stepFacts } from './step-facts.ts';
 import { useTalk } from './talk-context.ts';
-import type { Lanes } from './trace-steps.ts';
+import type { LaneSpan } from './trace-steps.ts';
 
 export function AgentRow({ agent, isUnfoldable }: { agent: number; isUnfoldable: boolean }) {
   const { columns, rows, folds, openThread } = useTalk();
@@ -90,7 +90,7 @@ function Sums({ agent, status }: { agent: number; status: string }) {
 }
 
 /** A bar from the start to the end of an agent, as shares of the common axis. */
-function Lane({ span, lanes }: { span: number; lanes: Lanes }) {
+function Lane({ span, lanes }: { span: number; lanes: LaneSpan }) {
   const { spans } = useTalk().columns;
   const whole = Math.max(1, lanes.to_us - lanes.from_us);
   const left = Math.min(1, Math.max(0, ((spans.started_us[span] ?? 0) - lanes.from_us) / whole));

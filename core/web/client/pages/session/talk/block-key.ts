@@ -1,5 +1,5 @@
 /** What a block on screen is known by: its span, its side and its place there. */
-import type { Found } from '../find/found.ts';
+import type { SessionMatch } from '../../../../../model/find.ts';
 
-export const blockKey = (span_id: string, side: Found['side'], block: number): string =>
+export const blockKey = (span_id: string, side: SessionMatch['side'], block: number): string =>
   side === 'error' ? `${span_id} error` : `${span_id} ${side} ${block}`;

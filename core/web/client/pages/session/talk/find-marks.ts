@@ -1,6 +1,6 @@
 /** Marks what was found in what is on screen, without changing the document: by the CSS Custom Highlight API, where the browser has it. */
+import type { SessionMatch } from '../../../../../model/find.ts';
 import { visibleText } from '../../../worker/invisible.ts';
-import type { Found } from '../find/found.ts';
 import { blockKey } from './block-key.ts';
 import { nthPlace, type TextPlace, textPlaces } from './text-places.ts';
 
@@ -12,13 +12,13 @@ const ADDED = 'button, .gutter, .diff-sign, .spoken, .link-host';
 
 /** What was found, by block. `add` takes on what has come since it was called last. */
 export function foundByBlock() {
-  const blocks = new Map<string, Found[]>();
+  const blocks = new Map<string, SessionMatch[]>();
   let taken = 0;
   return {
-    of: (key: string): readonly Found[] => blocks.get(key) ?? [],
-    add: (found: readonly Found[]) => {
+    of: (key: string): readonly SessionMatch[] => blocks.get(key) ?? [],
+    add: (found: readonly SessionMatch[]) => {
       for (; taken < found.length; taken++) {
-        const one = found[taken] as Found;
+        const one = found[taken] as SessionMatch;
         const key = blockKey(one.span_id, one.side, one.block);
         const own = blocks.get(key);
         if (own) own.push(one);
@@ -29,7 +29,11 @@ export function foundByBlock() {
 }
 
 /** @returns where the one that the reader is at is shown; null: it is not */
-export function markFound(root: Element, foundIn: (key: string) => readonly Found[], at: Found | null): Range | null {
+export function markFound(
+  root: Element,
+  foundIn: (key: string) => readonly SessionMatch[],
+  at: SessionMatch | null,
+): Range | null {
   const marked: Range[] = [];
   let current: Range | null = null;
   for (const block of root.querySelectorAll<HTMLElement>('[data-text]')) {
@@ -58,7 +62,7 @@ export function unmark(): void {
   put(CURRENT, []);
 }
 
-const isSame = (one: Found, other: Found): boolean =>
+const isSame = (one: SessionMatch, other: SessionMatch): boolean =>
   one.trace_id === other.trace_id && one.start === other.start && one.end === other.end;
 
 function put(name: string, ranges: Range[]): void {

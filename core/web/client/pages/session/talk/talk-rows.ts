@@ -1,7 +1,7 @@
 /** The rows of Talk: a flat list of what is to be seen of a session's columns, made in one pass over its spans. */
 import { isPart, type OutlineColumns } from '../../../store/outline-columns.ts';
 import { type OutlineIndex, outlineIndex } from '../../../store/outline-index.ts';
-import { type Lanes, type TraceSteps, traceSteps } from './trace-steps.ts';
+import { type LaneSpan, type TraceSteps, traceSteps } from './trace-steps.ts';
 
 export const ROW_KINDS = [
   'trace',
@@ -35,7 +35,7 @@ export type TalkRows = {
   many: Int32Array;
   rowOf: Int32Array; // by span: the row that shows it; -1: none does
   tries: Map<number, number[]>; // by the last call of a series: the failed ones that it tries again, the first of them first
-  lanes: Map<number, Lanes>; // by span of a sub-agent
+  lanes: Map<number, LaneSpan>; // by span of a sub-agent
   below: Map<number, number[]>; // by span of a sub-agent, those that it sent out
 };
 
@@ -137,7 +137,7 @@ class RowList {
   readonly many: number[] = [];
   readonly rowOf: Int32Array;
   readonly tries = new Map<number, number[]>();
-  readonly lanes = new Map<number, Lanes>();
+  readonly lanes = new Map<number, LaneSpan>();
   readonly below = new Map<number, number[]>();
 
   constructor(spans: number) {

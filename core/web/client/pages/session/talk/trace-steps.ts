@@ -17,11 +17,11 @@ export type TraceSteps = {
   triedAgainBy: ReadonlyMap<number, number>;
   forks: ReadonlyMap<number, number>; // by call: what it goes on from, a reference
   below: ReadonlyMap<number, number[]>; // by sub-agent, those that it sent out in this trace
-  lanesOf: (agent: number) => Lanes;
+  lanesOf: (agent: number) => LaneSpan;
 };
 
 /** The common time axis of sub-agents that one answer sent out. */
-export type Lanes = { from_us: number; to_us: number };
+export type LaneSpan = { from_us: number; to_us: number };
 
 const COMPACTION = 'offshoot:compaction';
 
@@ -68,7 +68,7 @@ export function traceSteps(columns: OutlineColumns, index: OutlineIndex, trace: 
     });
   }
   const sent = agents.length === 0 ? NONE_SENT : sentOut(columns, agents, startedBy);
-  const lanesOf = (agent: number): Lanes => {
+  const lanesOf = (agent: number): LaneSpan => {
     const tool = startedBy(agent);
     return lanes(columns, (tool >= 0 && sent.together.get(spans.started_us[tool] ?? 0)) || [agent]);
   };
@@ -108,7 +108,7 @@ function sentOut({ spans }: OutlineColumns, agents: readonly number[], startedBy
 }
 
 /** From the first start to the last end of some agents. */
-function lanes({ spans }: OutlineColumns, agents: readonly number[]): Lanes {
+function lanes({ spans }: OutlineColumns, agents: readonly number[]): LaneSpan {
   const axis = { from_us: Number.POSITIVE_INFINITY, to_us: Number.NEGATIVE_INFINITY };
   for (const agent of agents) {
     const started = spans.started_us[agent] ?? 0;

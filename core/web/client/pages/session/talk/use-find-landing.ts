@@ -1,7 +1,7 @@
 /** Goes to what was found: opens what hides it, and scrolls until it is in view. What is found and on screen is marked. */
 import { useEffect, useMemo, useReducer, useRef } from 'preact/hooks';
+import type { SessionMatch } from '../../../../../model/find.ts';
 import { type OutlineColumns, spanIndex } from '../../../store/outline-columns.ts';
-import type { Found } from '../find/found.ts';
 import type { FoundAt } from '../find/session-find.ts';
 import { useSession } from '../session-store.ts';
 import { blockKey } from './block-key.ts';
@@ -106,7 +106,7 @@ export function useFindLanding({ columns, rows, folds, list, show, goTo }: Input
 }
 
 /** The row that shows the side of a step in which something was found; -1: there is none yet. */
-function rowOf(rows: TalkRows, columns: OutlineColumns, span: number, { side }: Found): number {
+function rowOf(rows: TalkRows, columns: OutlineColumns, span: number, { side }: SessionMatch): number {
   const row = rows.rowOf[span] ?? -1;
   const kind = rows.kind[row];
   if (row < 0 || kind === 'beside' || (kind === 'agent' && rows.of[row] !== span)) return -1;

@@ -1,15 +1,16 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Found, foundKey } from '../../../../../../../core/web/client/pages/session/find/found.ts';
+import type { SessionMatch } from '../../../../../../../core/model/find.ts';
+import { foundKey } from '../../../../../../../core/web/client/pages/session/find/found.ts';
 import { inOrder } from '../../../../../../../core/web/client/pages/session/find/found-order.ts';
 
 const test = suite('inOrder');
-const found = (span_id: string, rest: Partial<Found> = {}): Found => ({
+const found = (span_id: string, rest: Partial<SessionMatch> = {}): SessionMatch => ({
   ...{ trace_id: 't', span_id, raw_turn_id: null, place: 'conversation', side: 'output', block: 0, start: 0, end: 1 },
   ...{ before: '', match: 'x', after: '' },
   ...rest,
 });
-const rankOf = ({ span_id }: Found) => ['a', 'b', 'c'].indexOf(span_id);
+const rankOf = ({ span_id }: SessionMatch) => ['a', 'b', 'c'].indexOf(span_id);
 
 test('what is found goes as the conversation does, and within a step from input to error', () => {
   const sorted = inOrder(
