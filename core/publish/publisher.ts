@@ -7,15 +7,13 @@ import type { Reader } from '../call/reader.ts';
 import type { Database } from '../db/database.ts';
 import type { NewNode } from '../db/store/new-nodes.ts';
 import { DatabaseError } from '../errors.ts';
-import type { Logger } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
 import type { PublisherState } from '../model/publisher-state.ts';
 import { openBackoff } from '../retry.ts';
 import { type Broker, BrokerError } from './broker.ts';
 import type { BrokerMessage } from './broker-messages.ts';
-import { conversationRoots } from './conversation-roots.ts';
-import { nodeContents } from './node-contents.ts';
-import { eventText, MAX_EVENT_BYTES, nodeEvent } from './node-event.ts';
+import { MAX_EVENT_BYTES } from './node-event.ts';
+import { openPublisherReport, type PublisherReport, type ReportDeps } from './publisher-report.ts';
+import { openEventReader, type QueuedEvent, type ReadEvents } from './read-events.ts';
 
 export type Publisher = {
   /** Queues nodes, in the order of their commits, and returns at once. */
@@ -25,14 +23,10 @@ export type Publisher = {
   close(graceMs: number): Promise<void>;
 };
 
-type Deps = {
+type Deps = ReportDeps & {
   database: Pick<Database, 'execute'>;
   reader: Reader;
   broker: Broker;
-  log: Pick<Logger, 'warn' | 'info'>;
-  metrics: Pick<Metrics, 'published' | 'publisher'>;
-  /** Called when the state has changed. */
-  changed?: ((state: PublisherState) => void) | undefined;
   /** Awaited after work that took so long. */
   pause?: ((workedMs: number) => Promise<void>) | undefined;
   maxQueued?: number;
@@ -41,160 +35,59 @@ type Deps = {
 const MAX_QUEUED = 10_000; // nodes, of about a kilobyte each
 const BATCH = 16; // nodes whose content is in memory at once
 const RECONNECT = { firstMs: 500, maxMs: 30_000 };
-const LOG_EVERY_MS = 60_000; // an outage is logged, but not each time that brokers come and go
 const LOOK_EVERY_MS = 30_000; // whether the brokers are there, while there is nothing to publish
-const REPORT_EVERY_MS = 500;
 
-/** null: its turn was purged meanwhile. */
-type QueuedEvent = { node: NewNode; message: BrokerMessage | null };
-
-export function openPublisher({ maxQueued = MAX_QUEUED, ...deps }: Deps): Publisher {
-  const { database, reader, broker, log, metrics, changed, pause } = deps;
-  const roots = conversationRoots(database);
+export function openPublisher({ database, reader, broker, pause, maxQueued = MAX_QUEUED, ...deps }: Deps): Publisher {
+  const queue: NewNode[] = [];
+  const report = openPublisherReport(deps, () => queue.length);
+  const sending: Sending = { queue, report, broker, readEvents: openEventReader(database, reader) };
   const backoff = openBackoff(RECONNECT);
-  const state: PublisherState = { queued: 0, published: 0, failed: 0, dropped: 0, reason: null };
-  let queue: NewNode[] = [];
   let closing = false;
   let abandoned = false;
   let wake = () => {};
-  let isLogged = false;
-  let mayLogAt = 0;
-  let reportTimer: NodeJS.Timeout | null = null;
 
-  const report = () => {
-    reportTimer ??= setTimeout(reportNow, REPORT_EVERY_MS).unref();
-  };
-  const reportNow = () => {
-    if (reportTimer) clearTimeout(reportTimer);
-    reportTimer = null;
-    state.queued = queue.length;
-    metrics.publisher({ queued: queue.length, isUp: state.reason === null });
-    changed?.({ ...state });
-  };
-  const count = (result: 'published' | 'failed' | 'dropped', nodes: number) => {
-    if (nodes === 0) return;
-    state[result] += nodes;
-    metrics.published(result, nodes);
-    report();
-  };
-
-  const down = (reason: string) => {
-    state.reason = reason;
-    if (!isLogged && Date.now() >= mayLogAt) {
-      isLogged = true;
-      mayLogAt = Date.now() + LOG_EVERY_MS;
-      log.warn({ reason }, 'Cannot publish nodes: no broker takes them; the newest wait in a queue, and are counted');
-    }
-    reportNow();
-  };
-  const logFault = (error: unknown) => {
-    if (Date.now() < mayLogAt) return;
-    mayLogAt = Date.now() + LOG_EVERY_MS;
-    const reason = error instanceof Error ? error.name : 'unknown';
-    const at = error instanceof Error ? error.stack?.split('\n').slice(1, 6).join('\n') : undefined; // stack frames, no message
-    log.warn({ reason, at }, 'Cannot make the events of some nodes: they are not published');
-  };
-  const up = () => {
-    backoff.reset();
-    const wasDown = state.reason !== null;
-    state.reason = null;
-    if (isLogged) log.info('nodes are published again');
-    isLogged = false;
-    if (wasDown) reportNow();
-  };
-
-  const wait = (ms: number | null) =>
+  const wait = (ms: number) =>
     new Promise<void>((done) => {
-      const timer = ms === null ? null : setTimeout(() => wake(), ms);
+      const timer = setTimeout(() => wake(), ms);
       wake = () => {
-        if (timer) clearTimeout(timer);
+        clearTimeout(timer);
         done();
       };
     });
-
-  const eventsOf = async (nodes: readonly NewNode[]): Promise<QueuedEvent[]> => {
-    const contents = await nodeContents(database, reader, nodes);
-    const keys = await roots(nodes);
-    return nodes.map((node, index) => {
-      const content = contents[index];
-      const key = keys[index] ?? node.node_hash;
-      if (!content) return { node, message: null };
-      const timestamp = String(Date.parse(node.created_at));
-      return { node, message: { key, value: eventText(nodeEvent(node, key, content)), timestamp } };
-    });
-  };
-
-  /** Nodes whose event cannot be made now come back into the queue; where it cannot be made at all, they are given up. */
-  const nextEvents = async (): Promise<QueuedEvent[]> => {
-    const nodes = queue.splice(0, BATCH);
-    try {
-      return await eventsOf(nodes);
-    } catch (error) {
-      if (error instanceof DatabaseError && error.transient) queue.unshift(...nodes);
-      else {
-        count('failed', nodes.length);
-        logFault(error);
-      }
-      throw error;
-    }
-  };
-
-  const sendBatch = async () => {
-    const events = await nextEvents();
-    const messages = events.flatMap(({ node, message }) => (message ? [{ node, message }] : []));
-    count('dropped', events.length - messages.length); // purged
-    for (let at = 0; at < messages.length; ) {
-      const group = firstThatFit(messages.slice(at));
-      try {
-        await broker.send(group.map(({ message }) => message));
-        count('published', group.length);
-        at += group.length;
-      } catch (error) {
-        count('failed', group.length);
-        queue.unshift(...messages.slice(at + group.length).map(({ node }) => node));
-        throw error;
-      }
-    }
-  };
 
   /** Whatever fails here, the engine goes on. */
   const step = async (): Promise<void> => {
     const from = performance.now();
     try {
       await broker.ready();
-      if (queue.length > 0) await sendBatch();
-      up();
+      if (queue.length > 0) await sendBatch(sending);
+      backoff.reset();
+      report.up();
       if (queue.length > 0) await pause?.(performance.now() - from);
     } catch (error) {
-      if (error instanceof BrokerError) down(error.message);
+      if (error instanceof BrokerError) report.down(error.message);
       if (!closing) await wait(backoff.next());
     }
   };
 
   const run = async () => {
     while (!abandoned) {
-      if (closing && (queue.length === 0 || state.reason !== null)) return;
+      if (closing && (queue.length === 0 || report.isDown())) return;
       await step();
-      if (queue.length === 0 && !closing && state.reason === null) await wait(LOOK_EVERY_MS);
+      if (queue.length === 0 && !closing && !report.isDown()) await wait(LOOK_EVERY_MS);
     }
   };
 
-  for (const result of ['published', 'failed', 'dropped'] as const) metrics.published(result, 0);
-  reportNow();
   const stopped = run();
   return {
     publish: (nodes) => {
       if (nodes.length === 0) return;
       queue.push(...nodes);
-      if (queue.length > maxQueued) {
-        const excess = queue.length - maxQueued;
-        queue = queue.slice(excess);
-        count('dropped', excess);
-      }
-      report();
-      if (state.reason === null) wake();
+      report.count('dropped', queue.splice(0, queue.length - maxQueued).length);
+      report.soon();
+      if (!report.isDown()) wake();
     },
-    state: () => ({ ...state, queued: queue.length }),
+    state: report.state,
     close: async (graceMs) => {
       closing = true;
       wake();
@@ -205,12 +98,48 @@ export function openPublisher({ maxQueued = MAX_QUEUED, ...deps }: Deps): Publis
       await Promise.race([stopped, late]);
       clearTimeout(timer);
       abandoned = true;
-      count('dropped', queue.length);
-      queue = [];
-      reportNow();
+      report.count('dropped', queue.splice(0).length);
+      report.now();
       await broker.close();
     },
   };
+}
+
+type Sending = { queue: NewNode[]; report: PublisherReport; broker: Broker; readEvents: ReadEvents };
+
+/** Sends the oldest nodes of the queue; those that were not tried come back into it. */
+async function sendBatch(sending: Sending): Promise<void> {
+  const { queue, report, broker } = sending;
+  const events = await nextEvents(sending);
+  const messages = events.flatMap(({ node, message }) => (message ? [{ node, message }] : []));
+  report.count('dropped', events.length - messages.length); // purged
+  for (let at = 0; at < messages.length; ) {
+    const group = firstThatFit(messages.slice(at));
+    try {
+      await broker.send(group.map(({ message }) => message));
+      report.count('published', group.length);
+      at += group.length;
+    } catch (error) {
+      report.count('failed', group.length);
+      queue.unshift(...messages.slice(at + group.length).map(({ node }) => node));
+      throw error;
+    }
+  }
+}
+
+/** Nodes whose event cannot be made now come back into the queue; where it cannot be made at all, they are given up. */
+async function nextEvents({ queue, report, readEvents }: Sending): Promise<QueuedEvent[]> {
+  const nodes = queue.splice(0, BATCH);
+  try {
+    return await readEvents(nodes);
+  } catch (error) {
+    if (error instanceof DatabaseError && error.transient) queue.unshift(...nodes);
+    else {
+      report.count('failed', nodes.length);
+      report.fault(error);
+    }
+    throw error;
+  }
 }
 
 /** The first messages that brokers take at once; one at least. */
