@@ -6,9 +6,9 @@ import type { Database } from '../db/database.ts';
 import { DatabaseError } from '../errors.ts';
 import { traceOf } from '../http/failure.ts';
 import type { Logger } from '../log.ts';
-import { type Event, eventText, RETRY } from '../model/event.ts';
-import { shownSession } from '../model/session.ts';
+import { eventText, RETRY } from '../model/event.ts';
 import { type EventPosition, eventId } from './event-id.ts';
+import { eventPages } from './event-pages.ts';
 
 type Deps = {
   execute: Database['execute'];
@@ -38,16 +38,13 @@ type Reader = {
 };
 
 const LIMITS = { pollMs: 250, pingMs: 15_000, readers: 100 };
-const CROSSINGS_MS = 1_000;
-const PAGE = 50;
-const CHUNK_CHARS = 64 * 1024;
 
 export function eventFeed({ execute, now, log, stopping, limits = LIMITS }: Deps): EventFeed {
   const readers = new Set<Reader>();
   let timer: NodeJS.Timeout | undefined;
   let isQuerying = false;
   let databaseAway = false;
-  let newest = { at: Number.NEGATIVE_INFINITY, id: 0 }; // of the crossings of budgets
+  const eventsAfter = eventPages(execute, now);
 
   const join = (reader: Reader) => {
     readers.add(reader);
@@ -93,12 +90,6 @@ export function eventFeed({ execute, now, log, stopping, limits = LIMITS }: Deps
       isQuerying = false;
     }
   };
-  /** Crossings are few: whether there are new ones is queried once a second for all readers. */
-  const crossingsAfter = async (after: number) => {
-    if (performance.now() - newest.at >= CROSSINGS_MS)
-      newest = { at: performance.now(), id: await execute('lastCrossing', {}) };
-    return newest.id > after ? execute('crossingsAfter', { after, limit: PAGE }) : [];
-  };
   /** Readers at the same position share one query. */
   const dueGroups = (): Reader[][] => {
     const byId = new Map<string, Reader[]>();
@@ -112,33 +103,12 @@ export function eventFeed({ execute, now, log, stopping, limits = LIMITS }: Deps
   const deliverTo = async (group: readonly Reader[]) => {
     const [first] = group;
     if (!first) return;
-    const { life, place, crossing } = first.at;
-    const page = await execute('sessionChanges', { place, limit: PAGE });
-    let text = '';
-    let at: EventPosition = { life, place: page.place, crossing };
-    let cut = false;
-    for (const change of page.changes) {
-      cut = text.length >= CHUNK_CHARS;
-      if (cut) break;
-      at = { life, place: change.place, crossing };
-      const { session, session_id } = change;
-      const id = eventId(at);
-      const event: Event = session
-        ? { event: 'session', id, data: { session: shownSession(session, now()) } }
-        : { event: 'session_deleted', id, data: { session_id } };
-      text += eventText(event);
-    }
-    if (!cut && !page.more && crossing !== null) {
-      for (const { crossing_id, ...data } of await crossingsAfter(crossing)) {
-        at = { ...at, crossing: crossing_id };
-        text += eventText({ event: 'budget_exceeded', id: eventId(at), data });
-      }
-    }
+    const page = await eventsAfter(first.at);
     for (const reader of group) {
       if (!readers.has(reader) || !reader.ready) continue; // it left or got a ping meanwhile
-      reader.at = at;
-      reader.behind = cut || page.more;
-      if (text !== '') send(reader, text);
+      reader.at = page.at;
+      reader.behind = page.more;
+      if (page.text !== '') send(reader, page.text);
     }
   };
   /** An unavailable database is waited for. Any other error is logged and ends the streams, so that readers connect again. */
