@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse, stringify } from 'smol-toml';
 import { isObject } from '../../parse-json.ts';
-import { type SourceRange, type TomlLayout, tomlLayout } from './toml-entries.ts';
+import { type TomlLayout, tomlLayout } from './toml-entries.ts';
+import type { SourceRange } from './toml-scanner.ts';
 
 export type TomlValue = string | number | boolean | readonly string[];
 

@@ -1,7 +1,5 @@
 /** Where the tables, keys and values of a TOML document stand in its text. The document has been parsed: what is wrong in it is not found here. */
-
-/** From the first character up to, and without, the last. */
-export type SourceRange = { start: number; end: number };
+import { openTomlScanner, type SourceRange, type TomlScanner } from './toml-scanner.ts';
 
 export type TomlEntry = {
   /** From the root: `['proxy', 'listen']`. */
@@ -23,134 +21,74 @@ export type TomlLayout = { root: SourceRange; tables: TomlTable[]; entries: Toml
 
 /** @throws {Error} the text is no TOML */
 export function tomlLayout(text: string): TomlLayout {
+  const root = { start: text.startsWith('\uFEFF') ? 1 : 0, end: text.length };
+  const scanner = openTomlScanner(text, root.start);
   const entries: TomlEntry[] = [];
   const tables: TomlTable[] = [];
-  const root = { start: text.startsWith('\uFEFF') ? 1 : 0, end: text.length };
   let body = root;
   let section: string[] = [];
-  let at = root.start;
-
-  const comment = () => {
-    while (at < text.length && text[at] !== '\n') at++;
-  };
-  const blank = () => {
-    while (text[at] === ' ' || text[at] === '\t') at++;
-  };
-  const expect = (sign: string) => {
-    if (!text.startsWith(sign, at)) throw new Error(`Cannot read TOML: no '${sign}' at ${at}`);
-    at += sign.length;
-  };
-  /** Past white space, line breaks and comments; whether there was a comment. */
-  const gap = (): boolean => {
-    const start = at;
-    let found = false;
-    for (;;) {
-      while (/\s/.test(text[at] ?? '')) at++;
-      if (text[at] !== '#') return found && at > start;
-      found = true;
-      comment();
-    }
-  };
-
-  const string = () => {
-    const sign = text[at] ?? '';
-    const long = text.startsWith(sign.repeat(3), at);
-    const end = long ? sign.repeat(3) : sign;
-    at += end.length;
-    while (at < text.length && !text.startsWith(end, at)) at += sign === '"' && text[at] === '\\' ? 2 : 1;
-    expect(end);
-    for (let more = 0; long && more < 2 && text[at] === sign; more++) at++; // quotes right before the closing ones
-  };
-
-  const keyName = (): string => {
-    const start = at;
-    if (text[at] === '"' || text[at] === "'") {
-      const isBasic = text[at] === '"';
-      string();
-      const written = text.slice(start, at);
-      return isBasic ? (JSON.parse(written) as string) : written.slice(1, -1);
-    }
-    while (/[A-Za-z0-9_-]/.test(text[at] ?? '')) at++;
-    if (at === start) throw new Error(`Cannot read TOML: no key at ${at}`);
-    return text.slice(start, at);
-  };
-
-  const key = () => {
-    const start = at;
-    const names: string[] = [];
-    for (;;) {
-      const name = { start: at, end: at };
-      names.push(keyName());
-      name.end = at;
-      const end = at;
-      blank();
-      if (text[at] !== '.') return { names, key: { start, end }, name };
-      at++;
-      blank();
-    }
-  };
-
-  /** Past a value; whether there is a comment in it. */
-  const value = (path: string[]): boolean => {
-    let hasComment = false;
-    const first = text[at];
-    if (first === '"' || first === "'") string();
-    else if (first === '[' || first === '{') {
-      const close = first === '[' ? ']' : '}';
-      at++;
-      hasComment = gap();
-      while (at < text.length && text[at] !== close) {
-        if (first === '[') hasComment = value([...path, '']) || hasComment;
-        else entry(path, null);
-        hasComment = gap() || hasComment;
-        if (text[at] === ',') at++;
-        hasComment = gap() || hasComment;
-      }
-      expect(close);
-    } else {
-      const start = at;
-      while (at < text.length && !/[,\]}#\n\r]/.test(text[at] ?? '')) at++;
-      while (at > start && /[ \t]/.test(text[at - 1] ?? '')) at--;
-    }
-    return hasComment;
-  };
-
-  const entry = (above: string[], lineStart: number | null) => {
-    const { names, key: written, name } = key();
-    const path = [...above, ...names];
-    blank();
-    expect('=');
-    blank();
-    const start = at;
-    const place = entries.push({ path, key: written, name, value: written, lines: null, hasComment: false }) - 1;
-    const hasComment = value(path);
-    const found = { path, key: written, name, value: { start, end: at }, lines: null, hasComment };
-    entries[place] = lineStart === null ? found : { ...found, lines: { start: lineStart, end: lineEnd() } };
-  };
-
-  const lineEnd = () => {
-    blank();
-    comment();
-    if (text[at] === '\n') at++;
-    return at;
-  };
-
-  while (at < text.length) {
-    const lineStart = at;
-    blank();
-    if (text[at] === '#' || text[at] === '\n' || text[at] === '\r') lineEnd();
-    else if (text[at] === '[') {
-      const isList = text.startsWith('[[', at);
-      at += isList ? 2 : 1;
-      blank();
-      section = isList ? [...key().names, ''] : key().names;
-      blank();
-      expect(isList ? ']]' : ']');
+  while (scanner.next() !== '') {
+    const lineStart = scanner.at();
+    scanner.blank();
+    if (/^[#\n\r]/.test(scanner.next())) scanner.lineEnd();
+    else if (scanner.next() === '[') {
+      section = header(scanner);
       body.end = lineStart;
-      const lines = { start: lineStart, end: lineEnd() };
+      const lines = { start: lineStart, end: scanner.lineEnd() };
       body = { start: lines.end, end: text.length };
       tables.push({ path: section, lines, body });
-    } else if (at < text.length) entry(section, lineStart);
+    } else if (scanner.next() !== '') {
+      const found = entry(scanner, section, entries);
+      found.lines = { start: lineStart, end: scanner.lineEnd() };
+    }
   }
   return { root, tables, entries };
+}
+
+/** The names in the header of a table; of an element of a list of tables, '' is the last. */
+function header(scanner: TomlScanner): string[] {
+  const isList = scanner.isNext('[[');
+  scanner.skip(isList ? 2 : 1);
+  scanner.blank();
+  const { names } = scanner.key();
+  scanner.blank();
+  scanner.expect(isList ? ']]' : ']');
+  return isList ? [...names, ''] : names;
+}
+
+/** Adds the entry, before those within its value. */
+function entry(scanner: TomlScanner, above: readonly string[], entries: TomlEntry[]): TomlEntry {
+  const { names, key, name } = scanner.key();
+  const path = [...above, ...names];
+  scanner.blank();
+  scanner.expect('=');
+  scanner.blank();
+  const start = scanner.at();
+  const found: TomlEntry = { path, key, name, value: { start, end: start }, lines: null, hasComment: false };
+  entries.push(found);
+  found.hasComment = value(scanner, path, entries);
+  found.value.end = scanner.at();
+  return found;
+}
+
+/** Past a value, with the entries of inline tables in it. @returns whether there is a comment in it */
+function value(scanner: TomlScanner, path: readonly string[], entries: TomlEntry[]): boolean {
+  const first = scanner.next();
+  if (first === '"' || first === "'") scanner.string();
+  else if (first !== '[' && first !== '{') scanner.bare();
+  else {
+    const close = first === '[' ? ']' : '}';
+    scanner.skip(1);
+    let hasComment = scanner.gap();
+    while (scanner.next() !== '' && scanner.next() !== close) {
+      if (first === '{') entry(scanner, path, entries);
+      else if (value(scanner, [...path, ''], entries)) hasComment = true;
+      if (scanner.gap()) hasComment = true;
+      if (scanner.next() === ',') scanner.skip(1);
+      if (scanner.gap()) hasComment = true;
+    }
+    scanner.expect(close);
+    return hasComment;
+  }
+  return false;
 }
