@@ -11,7 +11,7 @@ import { freshClone } from '../../support/shell-lines.ts';
 const test = suite('npm run build');
 
 const root = resolve(import.meta.dirname, '../../..');
-let clone: string;
+let clone = '';
 
 function build() {
   const { status, stdout, stderr } = spawnSync(process.execPath, [...QUICK_START, join(clone, 'core/build/main.mjs')], {
@@ -34,7 +34,9 @@ const written = (before: ReadonlyMap<string, number>) =>
 test.before(async () => {
   clone = await freshClone();
 });
-test.after(() => removeFolder(clone));
+test.after(async () => {
+  if (clone !== '') await removeFolder(clone); // else it was not made, and that is what failed
+});
 
 test('without its packages it says what to do', () => {
   const { status, output } = build();
