@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { Failures } from '../core/http/answers.ts';
+import type { Failures } from '../core/http/contract-responses.ts';
 import { lingering } from '../core/http/linger.ts';
 import type { ProblemResponder } from '../core/http/problem.ts';
 import type { HttpEnv } from '../core/http/routes.ts';

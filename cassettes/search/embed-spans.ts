@@ -228,12 +228,9 @@ const keyOf = ({
 });
 
 /** The vector of a question, by the same model as those of the spans. */
-export async function embedQuestion(
-  env: Env<SearchConfig>,
-  question: string,
-): Promise<{ model: string; vector: number[] }> {
+export async function embedQuery(env: Env<SearchConfig>, query: string): Promise<{ model: string; vector: number[] }> {
   const embedder = embedderOf(env);
-  const [vector] = await embedder.embed([question.slice(0, embedder.chunkLength)], { urgent: true });
+  const [vector] = await embedder.embed([query.slice(0, embedder.chunkLength)], { urgent: true });
   if (!vector) throw new NoEmbedder('it gave no vector');
   return { model: embedder.model, vector };
 }

@@ -1,6 +1,6 @@
 /** A search in one of three modes: by meaning, by words, or by both. */
 import type { Env } from '../../core/cassette/contract.ts';
-import { embeddingReached, embedQuestion } from './embed-spans.ts';
+import { embeddingReached, embedQuery } from './embed-spans.ts';
 import { EmbeddingFailed, NoEmbedder } from './embedder.ts';
 import { conditionOf, filterOf, isFiltered, type SearchFilter } from './filter.ts';
 import { fused } from './fuse.ts';
@@ -48,7 +48,7 @@ async function byMeaning(
   top_k: number,
 ): Promise<SpanHit[]> {
   const db = databaseOf(env);
-  const [{ model, vector }, store] = await Promise.all([embedQuestion(env, query), vectorStoreOf(env)]);
+  const [{ model, vector }, store] = await Promise.all([embedQuery(env, query), vectorStoreOf(env)]);
   const condition = isFiltered(filter) ? { condition: await conditionOf(env, filter, FIRST_OF_CONDITION) } : {};
   return nearestSpans(db, store, relationsOf(env.CONFIG), { model, vector, top_k, ...condition });
 }

@@ -36,8 +36,8 @@ export function applyRecord(run: JournalRun, record: ScannedRecord, log: Logger)
   } else if (kind === KIND.requestBytes && call) call.requestBytes += extended(call.requestSpans, record);
   else if (kind === KIND.responseBytes && call) call.responseBytes += extended(call.responseSpans, record);
   else if (kind === KIND.responseHead && call) {
-    call.answered = parsed(ResponseHead, run, record, log);
-    call.doubtful ||= call.answered === null;
+    call.responseHead = parsed(ResponseHead, run, record, log);
+    call.doubtful ||= call.responseHead === null;
   }
 }
 
@@ -45,7 +45,7 @@ const newCall = (number: number, segment: number, opened: CallOpened): OpenCall 
   number,
   segment,
   opened,
-  answered: null,
+  responseHead: null,
   requestSpans: [],
   requestBytes: 0,
   responseSpans: [],
@@ -114,8 +114,8 @@ async function deliver(
   position: JournalPosition,
 ): Promise<void> {
   run.open.delete(call.number);
-  const { opened, answered } = call;
-  const ended = closed?.last_byte_at ?? answered?.first_byte_at ?? opened.requested_at; // the last known time of the call
+  const { opened, responseHead } = call;
+  const ended = closed?.last_byte_at ?? responseHead?.first_byte_at ?? opened.requested_at; // the last known time of the call
   run.uncommitted.push({ position, segment: call.segment, ended });
   delivery.room -= bodyBytes(call);
   const intact = !call.doubtful || (closed !== null && isWhole(call, closed));
@@ -124,14 +124,14 @@ async function deliver(
     delivery.entries.push({
       position,
       kind: 'call',
-      call: { opened, request: empty, answered, response: empty, closed },
+      call: { opened, request: empty, responseHead, response: empty, closed },
     });
     return;
   }
   const request = await bodyOf(run, call.requestSpans, call.requestBytes);
   const response = await bodyOf(run, call.responseSpans, call.responseBytes);
   const whole = request.whole && response.whole && intact;
-  const copy = { opened, request: request.body, answered, response: response.body, closed: whole ? closed : null };
+  const copy = { opened, request: request.body, responseHead, response: response.body, closed: whole ? closed : null };
   delivery.entries.push({ position, kind: 'call', call: copy });
 }
 

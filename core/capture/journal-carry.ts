@@ -17,7 +17,7 @@ const BODY_RECORD_BYTES = 262_144; // the longest record of body bytes
 const HELD_SEGMENTS = 3; // open calls are carried forward once they hold so many
 const GAIN = 2; // the segments must hold more than so many times the bytes to be copied
 
-type Carried = Pick<OpenCall, 'number' | 'opened' | 'answered'>;
+type Carried = Pick<OpenCall, 'number' | 'opened' | 'responseHead'>;
 
 type Carriage = {
   /** Copies what the call has recorded so far. @returns where its bodies are once the file is in place */
@@ -52,10 +52,10 @@ async function openCarriage(folder: string, runId: string, into: number): Promis
     write(recordOf(kind, number, Buffer.from(JSON.stringify(value))));
 
   const carriage: Carriage = {
-    add: async ({ number, opened, answered }, requestBody, responseBody) => {
+    add: async ({ number, opened, responseHead }, requestBody, responseBody) => {
       await writeJson(KIND.opened, number, opened);
       const requestSpans = await writeBody(KIND.requestBytes, number, requestBody);
-      if (answered) await writeJson(KIND.responseHead, number, answered);
+      if (responseHead) await writeJson(KIND.responseHead, number, responseHead);
       return { requestSpans, responseSpans: await writeBody(KIND.responseBytes, number, responseBody) };
     },
     replace: async () => {

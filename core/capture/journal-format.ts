@@ -45,7 +45,7 @@ export type OutcomeRecord = z.infer<typeof OutcomeRecord>;
 export type JournalCall = {
   opened: CallOpened;
   request: Uint8Array;
-  answered: ResponseHead | null;
+  responseHead: ResponseHead | null;
   response: Uint8Array;
   closed: CallClosed | null;
 };

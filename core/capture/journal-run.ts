@@ -13,7 +13,7 @@ export type OpenCall = {
   number: number;
   segment: number; // the call's first
   opened: CallOpened;
-  answered: ResponseHead | null;
+  responseHead: ResponseHead | null;
   requestSpans: Spans;
   requestBytes: number;
   responseSpans: Spans;
@@ -66,7 +66,7 @@ export const bodyBytes = (call: OpenCall): number => call.requestBytes + call.re
 
 /** Whether a call is complete although something was lost while it was open. A body that was cut before counts as it is. */
 export function isWhole(call: OpenCall, closed: CallClosed): boolean {
-  if (call.answered === null) return false;
+  if (call.responseHead === null) return false;
   if (call.opened.keep === 'metadata') return true;
   const request = closed.cut === 'request' || closed.over_limit || call.requestBytes === closed.request_bytes;
   return request && (closed.cut === 'response' || call.responseBytes === closed.response_bytes);

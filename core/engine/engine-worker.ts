@@ -14,10 +14,10 @@ import { pricesWith } from '../price/price-file.ts';
 import type { BrokerSettings } from '../publish/broker-messages.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import { yieldToListeners } from '../yield-to-listeners.ts';
+import { openEngineThrottle } from './engine-throttle.ts';
 import { runIntake } from './intake/intake.ts';
 import { reportingReader } from './intake/journal-age.ts';
 import type { EngineData, FromEngine, ToEngine } from './messages.ts';
-import { openPace } from './pace.ts';
 import { openPrecedence } from './precedence.ts';
 import { reachDatabase } from './reach-database.ts';
 import { runUpkeep } from './upkeep.ts';
@@ -46,7 +46,7 @@ const reader: Reader = {
   answers: answerCache(),
 };
 
-const { busy, pause } = openPace(signal);
+const { busy, pause } = openEngineThrottle(signal);
 const precedence = openPrecedence(database);
 const uploads = openUploads();
 busy(data.busy);

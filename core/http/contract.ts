@@ -7,7 +7,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Env } from 'hono';
 import { canonicalJson } from '../merkle/canonical-json.ts';
 import { isObject } from '../parse-json.ts';
-import { answered, type Failures } from './answers.ts';
+import { type Failures, withResponses } from './contract-responses.ts';
 import { PROBLEMS } from './problem-examples.ts';
 
 export type Document = ReturnType<OpenAPIHono['getOpenAPI31Document']>;
@@ -33,7 +33,10 @@ export const contractOf = <E extends Env>(
     { openapi: '3.1.0', info: { title, version }, ...(bearer ? { security: [{ bearer: [] }, {}] } : {}) },
     { sortComponents: 'alphabetically' },
   );
-  const { paths, components: sharedComponents } = answered(declared as Parameters<typeof answered>[0], failures);
+  const { paths, components: sharedComponents } = withResponses(
+    declared as Parameters<typeof withResponses>[0],
+    failures,
+  );
   return {
     ...document,
     components: { ...components, ...sharedComponents, ...(bearer ? { securitySchemes: { bearer: BEARER } } : {}) },

@@ -1,5 +1,5 @@
 /** Examples of each failure of the read API, as it is sent, for the contract. */
-import type { Failures } from './answers.ts';
+import type { Failures } from './contract-responses.ts';
 import { PROBLEM_TYPE, problemOf } from './problem.ts';
 
 /** The failures of the read API. A route's example of one is its code and sentence. */

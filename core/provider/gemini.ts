@@ -323,13 +323,13 @@ function terms({ usage_verbatim, service_tier = '', content }: Reply): Terms {
       .map(fields)
       .filter(({ modality }) => modalities.includes(text(modality)))
       .reduce((sum, detail) => sum + (tokens(named(detail, 'tokenCount')) ?? 0), 0);
-  const heard = ofModality('promptTokensDetails', ['AUDIO']) + ofModality('toolUsePromptTokensDetails', ['AUDIO']);
-  const made = ofModality('candidatesTokensDetails', ['AUDIO', 'IMAGE', 'VIDEO']);
+  const audioInput = ofModality('promptTokensDetails', ['AUDIO']) + ofModality('toolUsePromptTokensDetails', ['AUDIO']);
+  const mediaOutput = ofModality('candidatesTokensDetails', ['AUDIO', 'IMAGE', 'VIDEO']);
   const tier = (text(named(usage, 'serviceTier')) || text(named(usage, 'trafficType'))).toLowerCase();
   return {
     ...ordinaryTerms,
     service_tier: service_tier || (ON_DEMAND.has(tier) ? '' : tier),
-    audio_tokens: heard + made || (content.some(({ type }) => type === 'image') ? 1 : 0),
+    audio_tokens: audioInput + mediaOutput || (content.some(({ type }) => type === 'image') ? 1 : 0),
   };
 }
 

@@ -19,6 +19,7 @@ const WORDS: readonly (readonly [word: string, instead: string])[] = [
   ['patience', 'timeout, time for retries'],
   ['witness', 'observer, listener'],
   ['bell', 'wake-up signal'],
+  ['pace', 'throttle, limit'],
 ];
 
 /** Where a name is a key of stored JSON: the facts of a session in a derive state, which every older build has written so. */

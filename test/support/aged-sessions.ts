@@ -41,7 +41,7 @@ export const agedTurn = (name: string, turn: number, days: number) => {
   return ingestBody({
     ...call,
     opened: { ...call.opened, requested_at: at },
-    ...(call.answered && { answered: { ...call.answered, first_byte_at: at } }),
+    ...(call.responseHead && { responseHead: { ...call.responseHead, first_byte_at: at } }),
     ...(call.closed && { closed: { ...call.closed, last_byte_at: at } }),
   });
 };

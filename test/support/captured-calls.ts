@@ -70,7 +70,7 @@ export function capturedCall(like: CallLike): JournalCall {
       keep,
     },
     request,
-    answered:
+    responseHead:
       replied === null
         ? null
         : {

@@ -36,10 +36,10 @@ export function wireCall(
   return {
     ...call,
     opened: { ...call.opened, project: '', requested_at: at(0) },
-    answered: call.answered && {
-      ...call.answered,
+    responseHead: call.responseHead && {
+      ...call.responseHead,
       first_byte_at: at(100),
-      headers: [...call.answered.headers, ['request-id', request_id]],
+      headers: [...call.responseHead.headers, ['request-id', request_id]],
     },
     closed: call.closed && { ...call.closed, last_byte_at: at(200) },
   };

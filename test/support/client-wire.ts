@@ -24,8 +24,8 @@ function journalled({ headers, body, response, url }: Capture, n: number, sent: 
   return {
     ...call,
     opened: { ...call.opened, url, headers, requested_at: at(sent) },
-    answered: call.answered && {
-      ...call.answered,
+    responseHead: call.responseHead && {
+      ...call.responseHead,
       headers: [['content-type', response.contentType]],
       first_byte_at: at(sent + 5),
     },

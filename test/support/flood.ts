@@ -26,7 +26,7 @@ export type Flood = {
 export type FloodMemory = { idle: number; peak: number; settled: number };
 
 /** Time bounds are four times the bars. */
-export async function keepsPace(kind: 'embedded' | 'server', conversations: number): Promise<void> {
+export async function keepsUp(kind: 'embedded' | 'server', conversations: number): Promise<void> {
   const { intakeMs, derivedMs, freshMs, slowestReadMs, reads } = await flood(kind, conversations);
   assert.ok(derivedMs <= 4 * 2 * intakeMs, `derived after ${derivedMs} ms, stored after ${intakeMs}`);
   assert.ok(freshMs <= 4 * 10_000, `readable after ${freshMs} ms`);

@@ -7,20 +7,20 @@ import { type IngestWriter, openIngest } from '../../core/engine/ingest/ingest-w
 import { headerOf } from '../../core/model/headers.ts';
 
 /** The body of a POST. Request bytes are inserted unchanged, so a request that is no JSON makes an invalid body. */
-export function ingestBody({ opened, request, answered, response, closed }: JournalCall): Uint8Array<ArrayBuffer> {
+export function ingestBody({ opened, request, responseHead, response, closed }: JournalCall): Uint8Array<ArrayBuffer> {
   const { headers, provider, method, url, requested_at } = opened;
   const header = (name: string) => headerOf(headers, name);
-  const answer = answered && {
+  const answer = responseHead && {
     raw_response: Buffer.from(response).toString('base64'),
-    raw_response_encoding: headerOf(answered.headers, 'content-encoding'),
+    raw_response_encoding: headerOf(responseHead.headers, 'content-encoding'),
   };
   const meta = {
     request_id: opened.svc_proxy_request_id,
     thread_id: header('x-claude-code-agent-id'),
     method,
     path: url,
-    content_type: answered && headerOf(answered.headers, 'content-type'),
-    upstream_status: answered?.status,
+    content_type: responseHead && headerOf(responseHead.headers, 'content-type'),
+    upstream_status: responseHead?.status,
     ts_request: requested_at,
     captured_at: closed?.last_byte_at,
   };

@@ -45,7 +45,7 @@ export function journalCall(session: string, call: Call): JournalCall {
       keep: 'full',
     },
     request,
-    answered:
+    responseHead:
       status === null
         ? null
         : { status, headers: [['content-type', 'application/json']], first_byte_at: instantAt(at + 0.2) },

@@ -54,8 +54,8 @@ export function openBridge(socket: Socket, { gate, progressed, idleMs = IDLE_MS 
     else answer(stream, headers, bindings, answers).catch((error) => refuse(stream, error));
   });
   server.emit('connection', socket);
-  return (given) => {
-    bindings = given;
+  return (granted) => {
+    bindings = granted;
   };
 }
 
@@ -83,9 +83,9 @@ async function forwardToCore(
   if (stream.closed) return;
   const left = new AbortController();
   const gone = () => new DOMException('The cassette has left', 'AbortError');
-  let answered = false;
+  let hasResponse = false;
   stream.once('close', () => {
-    if (!answered) left.abort(gone());
+    if (!hasResponse) left.abort(gone());
   });
   const body = stream.endAfterHeaders
     ? null
@@ -108,7 +108,7 @@ async function forwardToCore(
   );
   if (empty) await response.body?.cancel();
   else await sendBody(response.body, stream, idleMs);
-  answered = true;
+  hasResponse = true;
 }
 
 function progressIn(headers: RequestHeaders): Progress | null {

@@ -6,7 +6,7 @@ import { constants, type ServerHttp2Stream } from 'node:http2';
 import { openSemaphore, type Semaphore } from '../../semaphore.ts';
 import type { HandedDb } from '../running.ts';
 import { collectAfter, openResultBudget, type Reserved } from './result-budget.ts';
-import { endText, type ReaderPace, sendText } from './send-text.ts';
+import { endText, type ReaderLimits, sendText } from './send-text.ts';
 import { statementOf } from './statement-body.ts';
 
 /** How many statements may be in memory at a time; the others wait in the cassette's process. */
@@ -25,7 +25,7 @@ export function openRowAnswers({ idleMs, errorBody }: Options): RowAnswers {
   const statements = openSemaphore(STATEMENTS_AT_ONCE);
   const room = openResultBudget();
   let running: Semaphore | undefined;
-  const paceOf = (stream: ServerHttp2Stream): ReaderPace => {
+  const limitsOf = (stream: ServerHttp2Stream): ReaderLimits => {
     const left = new AbortController();
     if (stream.closed) left.abort();
     stream.once('close', () => left.abort());
@@ -52,7 +52,7 @@ export function openRowAnswers({ idleMs, errorBody }: Options): RowAnswers {
         reserved?.holds(answer.texts);
         if (stream.closed) return;
         stream.respond({ ':status': 200 });
-        await sendRows(stream, answer, paceOf(stream));
+        await sendRows(stream, answer, limitsOf(stream));
       } finally {
         reserved?.free();
         collectAfter(chars);
@@ -71,7 +71,7 @@ export function openRowAnswers({ idleMs, errorBody }: Options): RowAnswers {
       }
       if (stream.closed) return;
       stream.respond({ ':status': 200 });
-      await sendBatches(stream, batches, paceOf(stream), errorBody);
+      await sendBatches(stream, batches, limitsOf(stream), errorBody);
     },
   };
 }
@@ -79,18 +79,18 @@ export function openRowAnswers({ idleMs, errorBody }: Options): RowAnswers {
 async function sendRows(
   stream: ServerHttp2Stream,
   { texts, changed }: { texts: readonly string[]; changed: number | null },
-  pace: ReaderPace,
+  reader: ReaderLimits,
 ): Promise<void> {
   const last = `],"changed":${changed}}`;
   let pending = '{"rows":[';
   for (const [i, text] of texts.entries()) {
     if (i > 0) {
-      await sendText(stream, pending, pace);
+      await sendText(stream, pending, reader);
       pending = ',';
     }
     pending += text;
   }
-  await endText(stream, pending + last, pace);
+  await endText(stream, pending + last, reader);
 }
 
 /**
@@ -100,7 +100,7 @@ async function sendRows(
 async function sendBatches(
   stream: ServerHttp2Stream,
   batches: AsyncIterable<string[]>,
-  pace: ReaderPace,
+  reader: ReaderLimits,
   errorBody: (error: unknown) => object,
 ): Promise<void> {
   let last = '.0\n';
@@ -108,17 +108,17 @@ async function sendBatches(
   try {
     for await (const texts of batches) {
       for (const text of texts) {
-        await sendText(stream, `r${text.length}\n${text}`, pace).catch((error: unknown) => {
+        await sendText(stream, `r${text.length}\n${text}`, reader).catch((error: unknown) => {
           unread.abort();
           throw error;
         });
       }
-      if (pace.gone.aborted) return;
+      if (reader.gone.aborted) return;
     }
   } catch (error) {
     if (unread.signal.aborted) return stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     const failure = JSON.stringify(errorBody(error));
     last = `e${failure.length}\n${failure}`;
   }
-  await endText(stream, last, pace);
+  await endText(stream, last, reader);
 }

@@ -1,10 +1,10 @@
-/** Sends text at the reader's pace: in small chunks, and with a time limit for a reader that takes nothing. */
+/** Sends text with backpressure: in small chunks, as the reader takes them, and with a time limit for a reader that takes nothing. */
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { drained } from './child/bodies.mjs';
 
 const CHUNK_CHARS = 64 * 1024;
 
-export type ReaderPace = {
+export type ReaderLimits = {
   /** Aborts when the reader has left. */
   gone: AbortSignal;
   /** How long the reader may take nothing of what waits for it. */
@@ -12,16 +12,16 @@ export type ReaderPace = {
 };
 
 /** @throws {Error} the reader takes nothing; the stream is closed then */
-export async function sendText(stream: ServerHttp2Stream, text: string, pace: ReaderPace): Promise<void> {
-  for (let at = 0; at < text.length && !pace.gone.aborted; ) {
+export async function sendText(stream: ServerHttp2Stream, text: string, reader: ReaderLimits): Promise<void> {
+  for (let at = 0; at < text.length && !reader.gone.aborted; ) {
     const end = chunkEnd(text, at);
-    if (!stream.write(text.slice(at, end))) await drained(stream, pace.gone, pace.idleMs);
+    if (!stream.write(text.slice(at, end))) await drained(stream, reader.gone, reader.idleMs);
     at = end;
   }
 }
 
 /** Sends the last of the text. Settles when all of it has been read, or the reader has left. */
-export async function endText(stream: ServerHttp2Stream, text: string, { gone, idleMs }: ReaderPace): Promise<void> {
+export async function endText(stream: ServerHttp2Stream, text: string, { gone, idleMs }: ReaderLimits): Promise<void> {
   if (gone.aborted) return;
   const last = lastChunkStart(text);
   await sendText(stream, text.slice(0, last), { gone, idleMs });

@@ -12,7 +12,7 @@ export type WatchedLists = ReadLists & {
 
 type Watching = ListFiles & {
   /** Called with the first reading, and then with each that differs from the one before. */
-  heard: (lists: WatchedLists) => void;
+  onChange: (lists: WatchedLists) => void;
   /** How often the files are read regardless of change events: there are none on network drives, nor for folders made later. */
   everyMs?: number;
   /** How long a file must stay broken or missing before that counts: editors truncate a file, or move it, before they write it. */
@@ -21,9 +21,9 @@ type Watching = ListFiles & {
 
 const DEBOUNCE_MS = 30; // one edit causes several events
 
-/** Settles once `heard` was called with the first reading. @returns `close` ends the watching */
+/** Settles once `onChange` was called with the first reading. @returns `close` ends the watching */
 export async function watchLists({
-  heard: onChange,
+  onChange,
   everyMs = 2_000,
   settleMs = 250,
   ...files

@@ -1,6 +1,7 @@
 /** Joins the OpenAPI document of the read API with those of the admitted cassettes into one, in which no names collide. */
-import { headersOfEvery } from '../../http/answers.ts';
+
 import type { Document } from '../../http/contract.ts';
+import { headersOfEvery } from '../../http/contract-responses.ts';
 import { PROBLEM_TYPE, problemOf } from '../../http/problem.ts';
 import {
   changed,

@@ -68,7 +68,7 @@ export function openCassettes({ config, database, folder, io, log, ownFolder = t
       await mkdir(tmp, { recursive: true, mode: 0o700 });
       watching = await watchLists({
         ...listFiles({ cwd: io.cwd, folder, built_in: config.cassettes.built_in }),
-        heard: ({ list, loaded_at, problem, folderOf }) => {
+        onChange: ({ list, loaded_at, problem, folderOf }) => {
           if (problem !== null) log.warn({ reason: problem }, 'the list of cassettes cannot be read');
           void host.apply({ entries: list, loaded_at, problem, folderOf });
         },

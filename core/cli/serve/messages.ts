@@ -9,7 +9,7 @@ export type ProcessName = ProcessState['name'];
 export type ListenerName = 'proxy' | 'api' | 'ingest' | 'internal';
 
 /** Where a listener is, as clients see it, and the bound sockets for the process that listens there; without them it binds its own. */
-export type GivenAddress = { urls: string[]; at?: ListenAt };
+export type ListenerAddress = { urls: string[]; at?: ListenAt };
 
 /** What a process needs to begin. */
 export type Start = {
@@ -18,7 +18,7 @@ export type Start = {
   role: 'all' | 'proxy';
   version: string;
   startedAt: number; // the parent, in milliseconds since 1970
-  addresses: Partial<Record<ListenerName, GivenAddress>>;
+  addresses: Partial<Record<ListenerName, ListenerAddress>>;
 };
 
 export type ToChild =

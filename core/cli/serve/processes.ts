@@ -5,9 +5,9 @@ import { ALLOCATOR, PROXY_FLAGS, SERVICE_FLAGS } from '../../service-flags.ts';
 import { FIRST_FD, type Supervised, superviseProcess } from './child-process.ts';
 import { openCounters } from './counters.ts';
 import type { HeldAddress } from './held-addresses.ts';
-import type { FromChild, GivenAddress, ListenerName, Start, ToChild } from './messages.ts';
+import type { FromChild, ListenerAddress, ListenerName, Start, ToChild } from './messages.ts';
+import { processHeartbeats } from './process-heartbeats.ts';
 import { withoutServiceManager } from './service-manager.ts';
-import { signsOfLife } from './signs-of-life.ts';
 
 export type Processes = {
   proxy: Supervised;
@@ -47,7 +47,7 @@ function addressesFor(held: HeldAddresses, names: readonly ListenerName[]): Star
   const numbered = names.map((name) => [name, (held[name]?.fds ?? []).map(() => next++)] as const);
   const fdsOf = new Map(numbered);
   return Object.fromEntries(
-    Object.entries(held).map(([name, { urls }]): [string, GivenAddress] => {
+    Object.entries(held).map(([name, { urls }]): [string, ListenerAddress] => {
       const fds = fdsOf.get(name as ListenerName) ?? [];
       return [name, { urls, ...(fds.length > 0 && { at: { fds } }) }];
     }),
@@ -61,10 +61,10 @@ export function startProcesses({ start: { io, ...rest }, held, log, out, changed
   let written: ToChild | null = null;
 
   const states = () => [proxy.state(), service.state()];
-  const signs = signsOfLife(states, () => {
+  const heartbeats = processHeartbeats(states, () => {
     for (const one of [proxy, service]) one.send({ kind: 'beat' });
   });
-  const heard = ({ pid }: ProcessState) => pid !== undefined && signs.heard(pid);
+  const beat = ({ pid }: ProcessState) => pid !== undefined && heartbeats.beat(pid);
   const stateChanged = () => {
     changed(states());
     service.send({ kind: 'processes', processes: states() });
@@ -80,7 +80,7 @@ export function startProcesses({ start: { io, ...rest }, held, log, out, changed
       service.send(message);
     } else if (message.kind === 'busy') service.send(message);
     else if (message.kind === 'counters') counters.fromProxy(message.id, message.snapshot);
-    else if (message.kind === 'beat') heard(proxy.state());
+    else if (message.kind === 'beat') beat(proxy.state());
   };
   const fromService = (message: FromChild) => {
     if (message.kind === 'deleted') proxy.send(message);
@@ -88,7 +88,7 @@ export function startProcesses({ start: { io, ...rest }, held, log, out, changed
       void counters.others().then((snapshots) => service.send({ kind: 'counted', id: message.id, snapshots }));
     else if (message.kind === 'shown') counters.fromService(message.snapshots);
     else if (message.kind === 'print') out(message.text);
-    else if (message.kind === 'beat') heard(service.state());
+    else if (message.kind === 'beat') beat(service.state());
   };
 
   const proxy: Supervised = superviseProcess({
@@ -131,7 +131,7 @@ export function startProcesses({ start: { io, ...rest }, held, log, out, changed
     proxy,
     service,
     states,
-    areWell: signs.check,
+    areWell: heartbeats.check,
     stop: async (graceMs) => {
       clearInterval(remembering);
       const late = [setTimeout(proxy.kill, graceMs + END_MS), setTimeout(service.kill, graceMs + 2 * END_MS)];

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { openJournal } from '../../capture/journal.ts';
 import { joinLock } from '../../db/client/folder-lock.ts';
-import { watchListeners } from '../../engine/pace.ts';
+import { watchListeners } from '../../engine/engine-throttle.ts';
 import { openLog } from '../../log.ts';
 import { openMetrics } from '../../metrics.ts';
 import { formerKeyOf } from './former-key.ts';

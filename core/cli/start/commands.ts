@@ -12,10 +12,10 @@ export function addStartCommands(program: Command, { version, io, loaded, exit }
     .passThroughOptions()
     .allowUnknownOption()
     .addHelpText('after', HELP)
-    .action(async (command: string, given: string[], parsed: Record<string, unknown>) => {
+    .action(async (command: string, words: string[], parsed: Record<string, unknown>) => {
       const { start } = await import('./start.ts');
       if (Object.keys(flagsOf(parsed)).length > 0) loaded(parsed); // a mistake on the command line is one of usage
-      const args = given[0] === '--' ? given.slice(1) : given;
+      const args = words[0] === '--' ? words.slice(1) : words;
       const own = [...process.execArgv, process.argv[1] ?? ''];
       exit(await start({ command, args, load: () => loaded(parsed), own }, io));
     });

@@ -54,7 +54,7 @@ export async function hostEmbedded(deps: Deps): Promise<EmbeddedHost> {
   const restart = async (why: string, interrupted: RunningOperation | undefined): Promise<void> => {
     thread = undefined;
     holders.notify({ lost: why, doing: interrupted });
-    log.error({ why, question: interrupted?.label }, 'the database thread is started again');
+    log.error({ why, operation: interrupted?.label }, 'the database thread is started again');
     while (!closing) {
       try {
         return await start();
@@ -69,8 +69,8 @@ export async function hostEmbedded(deps: Deps): Promise<EmbeddedHost> {
     const running = gauge.running();
     if (!thread || !running || running.ms < running.limitMs) return;
     log.error(
-      { question: running.operation, ms: running.ms },
-      'a question takes too long: the database thread is ended',
+      { operation: running.operation, ms: running.ms },
+      'an operation takes too long: the database thread is ended',
     );
     ending = thread.terminate(); // its exit restarts it
     thread = undefined;

@@ -1,7 +1,7 @@
 /** What the database thread is running right now, in shared memory: a statement blocks its thread, so no message would get through. */
 
 /** As the database thread writes it. */
-export type Gauge = { begin(question: string, limitMs: number): void; end(): void };
+export type Gauge = { begin(operation: string, limitMs: number): void; end(): void };
 
 /** As its host reads it. */
 export type ReadableGauge = Gauge & { running(): MeasuredOperation | undefined };

@@ -12,7 +12,7 @@ import type { DatabaseThread, HostCommand, PortReply, PortRequest, ThreadReport 
 type Operation = (sql: Sql, args: never) => Promise<unknown>;
 
 export async function serveOperations(operations: Readonly<Record<string, Operation>>): Promise<void> {
-  if (!parentPort) throw new Error('Cannot serve questions: this is no worker thread');
+  if (!parentPort) throw new Error('Cannot serve the database: this is no worker thread');
   const host = parentPort;
   const report = (message: ThreadReport) => host.postMessage(message);
   const { folder, gauge, template } = (workerData as DatabaseThread | null) ?? (await toOpen(host));

@@ -65,7 +65,7 @@ const read = (type: PgType, text: string): string => {
 };
 
 /** The same column, read by another expression. */
-export const readAs = <Given extends AnyColumn>(column: Given, select: string): Given => ({ ...column, select });
+export const readAs = <Own extends AnyColumn>(column: Own, select: string): Own => ({ ...column, select });
 
 /** Never null: a literal of SQL stands in where a left join has no row. */
 export const orElse = <Table extends string | null, Name extends string, Value>(
@@ -138,10 +138,10 @@ export const selectOf = (list: List): SQL =>
   );
 
 /** PostgreSQL's types of those of a list's columns that are of a table. */
-export const typesOf = <Given extends List, Table extends string>(list: Given, table: Table) =>
+export const typesOf = <Own extends List, Table extends string>(list: Own, table: Table) =>
   Object.fromEntries(
     columnsIn(list).flatMap((column) => (column.table === table ? [[column.name, column.type]] : [])),
-  ) as Record<NameOf<ColumnsIn<Given>, Table>, PgType>;
+  ) as Record<NameOf<ColumnsIn<Own>, Table>, PgType>;
 
 /** The mapping of a row to its model: members in the order of the list. Rows are many, so the list is read here once. */
 export const mapping = <Model, Row extends object>(list: ColumnsFor<Model>): ((row: Row) => Model) =>

@@ -5,7 +5,7 @@ import type { Lease, LeaseKey } from '../../db/derive/derive-queue.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { type Backoff, sleepUntil } from '../../retry.ts';
-import type { EnginePace } from '../pace.ts';
+import type { EngineThrottle } from '../engine-throttle.ts';
 import type { Precedence } from '../precedence.ts';
 import { type LargeTranscripts, Postponed } from '../transcript/large-transcripts.ts';
 import type { RecentReadings } from '../transcript/recent-readings.ts';
@@ -20,7 +20,7 @@ export type LeasedDeps = {
   log: Logger;
   metrics: Pick<Metrics, 'derived'>;
   signal: AbortSignal;
-  pause?: EnginePace['pause'] | undefined;
+  pause?: EngineThrottle['pause'] | undefined;
   precedence: Precedence;
   withRetry: QueryRetry;
   outage: Outage;

@@ -28,7 +28,7 @@ import { DERIVE_VERSION } from '../../derive/version.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { openBackoff } from '../../retry.ts';
-import type { EnginePace } from '../pace.ts';
+import type { EngineThrottle } from '../engine-throttle.ts';
 import { openPrecedence, type Precedence } from '../precedence.ts';
 import { openLargeTranscripts } from '../transcript/large-transcripts.ts';
 import { openRecentReadings } from '../transcript/recent-readings.ts';
@@ -61,7 +61,7 @@ type Deps = {
   metrics: Pick<Metrics, 'derived' | 'derivePending'>;
   signal: AbortSignal;
   pollMs?: number;
-  pause?: EnginePace['pause'];
+  pause?: EngineThrottle['pause'];
   precedence?: Precedence;
   uploads?: Pick<Uploads, 'passed'>;
 };

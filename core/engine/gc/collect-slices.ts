@@ -4,7 +4,7 @@
  * last of it under the lock that stops writers; and a writer that knew a deleted slice as stored sends it again. (core/db/store/purge-count.ts)
  */
 import type { Database } from '../../db/database.ts';
-import { markNodes, markRewritten, markTurns, openFilter, paced } from './mark-references.ts';
+import { markNodes, markRewritten, markTurns, openFilter, throttled } from './mark-references.ts';
 
 const PAGE = 10_000; // slices
 const BATCH = 1_000; // slices that are deleted under the lock: some tens of milliseconds
@@ -27,7 +27,7 @@ export async function collectSlices(
   const collected: Collected = { slices: 0, bytes: 0, complete: false };
   await committing(() => execute('openCollection', {}));
   try {
-    const timed = paced(pause);
+    const timed = throttled(pause);
     const filter = await openFilter(execute);
     let seen = await committing(() => execute('settledTurn', {}));
     await markTurns(execute, filter, { after: 0, up_to: seen }, timed, signal);

@@ -2,7 +2,7 @@
 import { batches } from '../../db/batches.ts';
 import type { Database } from '../../db/database.ts';
 import type { SlicePage } from '../../db/gc/collect-slices.ts';
-import { markNodes, markRewritten, markTurns, openFilter, paced } from './mark-references.ts';
+import { markNodes, markRewritten, markTurns, openFilter, throttled } from './mark-references.ts';
 
 const PAGE = 2_000; // slices
 
@@ -26,7 +26,7 @@ export async function keepSlicesOf<T>(
   const isDue = await execute('collectionDue', {});
   await execute('openCollection', {});
   try {
-    const timed = paced(pause);
+    const timed = throttled(pause);
     const keep = async (ids: readonly string[]) => {
       for (const batch of batches(ids, PAGE)) await timed(() => execute('keepSlices', { partition_no, ids: batch }));
     };

@@ -24,7 +24,7 @@ type But = { partition_no?: number };
 export type Timed = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Pauses after each step. */
-export const paced =
+export const throttled =
   (pause: (workedMs: number) => Promise<void>): Timed =>
   async (work) => {
     const began = performance.now();

@@ -8,7 +8,7 @@ import type { Database } from '../../db/database.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { openCallMemory } from '../call-memory.ts';
-import type { EnginePace } from '../pace.ts';
+import type { EngineThrottle } from '../engine-throttle.ts';
 import { openPrecedence, type Precedence } from '../precedence.ts';
 import { openWakeUp } from '../wake-up.ts';
 import { openDatabaseRetry } from './database-retry.ts';
@@ -38,7 +38,7 @@ type Deps = {
   stored?: () => void; // turns have come in
   freed?: (bytes: number) => void; // of the journal, deleted
   publish?: StoreDeps['publish'];
-  pause?: EnginePace['pause'];
+  pause?: EngineThrottle['pause'];
   precedence?: Precedence;
 };
 

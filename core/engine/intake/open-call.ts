@@ -13,7 +13,7 @@ export const openCall = (call: JournalCall, memory: CallMemory, identityKey: Uin
 
 /** A call that was open when its run ended has no end, and its copy may be incomplete. */
 const exchangeOf = (
-  { opened, request, answered, response, closed }: JournalCall,
+  { opened, request, responseHead, response, closed }: JournalCall,
   identityKey: Uint8Array,
 ): Exchange => ({
   svc_proxy_request_id: opened.svc_proxy_request_id,
@@ -23,17 +23,17 @@ const exchangeOf = (
   format: opened.format,
   method: opened.method,
   url: opened.url,
-  status: answered?.status ?? null,
+  status: responseHead?.status ?? null,
   ending: closed?.ending ?? 'crashed',
   requested_at: opened.requested_at,
-  first_byte_at: answered?.first_byte_at ?? null,
+  first_byte_at: responseHead?.first_byte_at ?? null,
   last_byte_at: closed?.last_byte_at ?? null,
   request,
   request_bytes: closed?.request_bytes ?? request.byteLength,
   request_headers: opened.headers,
   response,
   response_bytes: closed?.response_bytes ?? response.byteLength,
-  response_headers: answered?.headers ?? null,
+  response_headers: responseHead?.headers ?? null,
   keep: opened.keep,
   whole: closed?.cut === 'none',
   over_limit: closed?.over_limit ?? false,

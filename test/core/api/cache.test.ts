@@ -229,11 +229,11 @@ function unread(call: JournalCall, tokens = 0): JournalCall {
 
 function later(call: JournalCall, ms: number): JournalCall {
   const moved = (at: string) => new Date(Date.parse(at) + ms).toISOString().replace('Z', '000Z');
-  const { opened, answered, closed } = call;
+  const { opened, responseHead: answered, closed } = call;
   return {
     ...call,
     opened: { ...opened, requested_at: moved(opened.requested_at) },
-    answered: answered && { ...answered, first_byte_at: moved(answered.first_byte_at) },
+    responseHead: answered && { ...answered, first_byte_at: moved(answered.first_byte_at) },
     closed: closed && { ...closed, last_byte_at: moved(closed.last_byte_at ?? opened.requested_at) },
   };
 }

@@ -57,11 +57,11 @@ if (captures) {
           response: response.body,
           status: response.status,
         });
-        const answered = call.answered && {
-          ...call.answered,
+        const answered = call.responseHead && {
+          ...call.responseHead,
           headers: [['content-type', response.contentType]] as [string, string][],
         };
-        return [purposeOf(openCall({ ...call, answered }, memory, new Uint8Array(32)))];
+        return [purposeOf(openCall({ ...call, responseHead: answered }, memory, new Uint8Array(32)))];
       });
   };
 

@@ -212,7 +212,7 @@ const recorded = await recordedJournalCalls();
 if (recorded) {
   test('the recorded session is one chain', () => {
     const memory = readingMemory();
-    const turns = recorded.map(({ request, response, answered }) =>
+    const turns = recorded.map(({ request, response, responseHead: answered }) =>
       readCall(
         builtIn,
         { ...facts, format: 'anthropic.messages' },

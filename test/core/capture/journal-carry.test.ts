@@ -99,7 +99,7 @@ function assertWhole(long: Long, call: JournalCall | undefined): void {
   assert.ok(call?.closed, `${long.name} is whole`);
   assert.equal(Buffer.from(call.request), Buffer.from(long.request));
   assert.equal(Buffer.from(call.response), responseOf(long));
-  assert.equal(call.answered, answered());
+  assert.equal(call.responseHead, answered());
 }
 
 const expected = (rounds: number) => Array.from({ length: rounds }, (_, n) => [`call ${n}`, 'counted disabled']).flat();

@@ -96,7 +96,7 @@ const assertSame = (entry: JournalEntry, written: Map<string, Written>) => {
   if (entry.call.closed) {
     assert.equal(entry.call.request, call.request, nameOf(entry));
     assert.equal(entry.call.response, call.response, nameOf(entry));
-    assert.equal(entry.call.answered, answered());
+    assert.equal(entry.call.responseHead, answered());
     assert.equal(entry.call.closed, closed(call.request.length, call.response.length));
   }
 };

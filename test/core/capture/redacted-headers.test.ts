@@ -27,7 +27,7 @@ test('the journal takes redacted headers, and no others', async () => {
   const [entry] = await readDead(folder);
   const call = entry?.kind === 'call' ? entry.call : null;
   assert.equal(call?.opened.headers, [['authorization', REDACTED]]);
-  assert.equal(call?.answered?.headers, [['authorization', REDACTED]]);
+  assert.equal(call?.responseHead?.headers, [['authorization', REDACTED]]);
 });
 
 test.run();

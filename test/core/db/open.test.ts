@@ -24,7 +24,7 @@ const failure = async (work: Promise<unknown>): Promise<DatabaseError> => {
 };
 
 databaseSuite('open', (test, database) => {
-  test('answers questions', async () => {
+  test('executes operations', async () => {
     assert.match((await database().execute('ping', {})).server_version, /^1[78]/);
     assert.match((await database().execute('installation', {})).identity_key, /^[0-9a-f]{64}$/);
     assert.is(await database().execute('checkpoint', {}), undefined);

@@ -47,14 +47,14 @@ test('a statement that never ends is ended with its thread, and all others go on
   assert.equal(await thread.ask('rawSql', { text: 'select n from public.kept', params: [] }), [{ n: 1 }]);
   await database.sql(`select pg_notify('news', 'on')`);
   await eventually(() => heard.length === 1 && thread.heard.length === 1);
-  const line = lines.find(({ question }) => question === 'rawSql');
+  const line = lines.find(({ operation }) => operation === 'rawSql');
   assert.ok(line && Number(line.ms) >= LIMIT_MS, JSON.stringify(lines));
   assert.not.ok(JSON.stringify(lines).includes('generate_series'));
   await thread.close();
   await database.close();
 });
 
-test('a question that waits for itself is ended too', async () => {
+test('an operation that waits for itself is ended too', async () => {
   const database = await embeddedDatabase({ statementTimeoutMs: LIMIT_MS });
   const ask = database.execute as unknown as (name: string, args: unknown) => Promise<unknown>;
   await transient(ask('waitForItself', {}));

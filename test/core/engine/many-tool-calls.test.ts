@@ -96,7 +96,7 @@ type CallInput = { n: number; session: string; format: FormatId; type?: string; 
 
 function call({ n, session, format, type = 'application/json', request, response }: CallInput): JournalCall {
   const made = capturedCall({ n, format, request, response, headers: [['x-svc-harness-session-id', session]] });
-  return { ...made, answered: made.answered && { ...made.answered, headers: [['content-type', type]] } };
+  return { ...made, responseHead: made.responseHead && { ...made.responseHead, headers: [['content-type', type]] } };
 }
 
 /** A question of a session, answered with tools alone: one block for each. */

@@ -48,7 +48,7 @@ databaseSuite('bytes of turns in their order', (test, database) => {
         assert.equal(Buffer.from(bytes?.response ?? []), Buffer.from(call?.response ?? []));
         assert.equal(
           [bytes?.request_headers, bytes?.response_headers],
-          [call?.opened.headers, call?.answered?.headers],
+          [call?.opened.headers, call?.responseHead?.headers],
         );
       }
     }

@@ -51,9 +51,9 @@ export function keptWhatPassed({ requests, responses, calls }: Played & { calls:
   assert.is(calls.length, 1);
   sameBytes(Buffer.from(call?.request ?? []), bodyOf(request), 'the request as it is kept');
   sameBytes(Buffer.from(call?.response ?? []), bodyOf(answer), 'the answer as it is kept');
-  assert.is(call?.answered?.status, Number(answer?.start.split(' ')[1]));
+  assert.is(call?.responseHead?.status, Number(answer?.start.split(' ')[1]));
   const passed = (headers: readonly [string, string][]) => endToEnd(headers).map(lineOf);
-  assert.equal(passed(call?.answered?.headers ?? []), passed(redactHeaders(answer?.headers.flat() ?? [])));
+  assert.equal(passed(call?.responseHead?.headers ?? []), passed(redactHeaders(answer?.headers.flat() ?? [])));
   assert.equal(passed(call?.opened.headers ?? []), passed(redactHeaders(request?.headers.flat() ?? [])));
   assert.is(call?.closed?.ending, answer?.whole ? 'complete' : 'upstream_cut');
   assert.is(call?.closed?.cut, 'none');

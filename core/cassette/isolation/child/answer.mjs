@@ -62,9 +62,9 @@ export function serve({ loaded, bindings }) {
     },
     async fetch(stream, headers) {
       const left = new AbortController();
-      let answered = false;
+      let hasResponse = false;
       stream.once('close', () => {
-        if (!answered) left.abort(new DOMException('The caller has left', 'AbortError'));
+        if (!hasResponse) left.abort(new DOMException('The caller has left', 'AbortError'));
       });
       const request = requestOf(stream, headers, left.signal);
       let response;
@@ -76,7 +76,7 @@ export function serve({ loaded, bindings }) {
         return refuse(stream, 'threw');
       }
       await respond(stream, response);
-      answered = true;
+      hasResponse = true;
     },
     async scheduled(stream, headers) {
       const stop = new AbortController();

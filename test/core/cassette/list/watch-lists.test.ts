@@ -30,7 +30,7 @@ for (const everyMs of [40, 3_600_000]) {
     const candidates = [stand.near, stand.far];
     const watching = await watchLists({
       ...{ builtIn, candidates, everyMs, settleMs: 60 },
-      heard: (lists) => stand.heard.push(lists),
+      onChange: (lists) => stand.heard.push(lists),
     });
     stand.close = watching.close;
   });
@@ -109,7 +109,7 @@ later('its list is found by looking', async () => {
   const heard: WatchedLists[] = [];
   const watching = await watchLists({
     ...{ builtIn: join(folder, 'ours.json'), candidates: [join(folder, '.svc/users.json')], everyMs: 20 },
-    heard: (lists) => heard.push(lists),
+    onChange: (lists) => heard.push(lists),
   });
   await mkdir(join(folder, '.svc'));
   await writeFile(join(folder, '.svc/users.json'), list('one'));
@@ -127,7 +127,7 @@ broken('ours alone is in effect, and the problem is told', async () => {
   const heard: WatchedLists[] = [];
   const watching = await watchLists({
     ...{ builtIn: join(folder, 'ours.json'), candidates: [join(folder, 'users.json')] },
-    heard: (lists) => heard.push(lists),
+    onChange: (lists) => heard.push(lists),
   });
   watching.close();
   assert.equal(

@@ -106,7 +106,7 @@ databaseSuite('appendTurns', (test, database) => {
       assert.equal(Buffer.from(bytes.request), Buffer.from(call.request));
       assert.equal(Buffer.from(bytes.response ?? []), response);
       assert.equal(bytes.request_headers, call.opened.headers);
-      assert.equal(bytes.response_headers, call.answered?.headers);
+      assert.equal(bytes.response_headers, call.responseHead?.headers);
     }
     const hashes = await database().sql('select distinct leaf_hash from svc.calls where leaf_hash is not null');
     assert.is(hashes.length, 1, 'the coding of a request does not move its messages');

@@ -125,7 +125,7 @@ const clientCalls = (): JournalCall[] =>
     return {
       ...call,
       opened: { ...call.opened, url, headers },
-      answered: call.answered && { ...call.answered, headers: responseHeaders },
+      responseHead: call.responseHead && { ...call.responseHead, headers: responseHeaders },
     };
   });
 

@@ -121,7 +121,7 @@ databaseSuite('derive worker', (test, database) => {
         ...base,
         opened: { ...base.opened, headers: call.headers, url: call.path },
         request: call.body,
-        answered: { status: call.status, headers: call.responseHeaders, first_byte_at: instantAt(i * 10 + 1) },
+        responseHead: { status: call.status, headers: call.responseHeaders, first_byte_at: instantAt(i * 10 + 1) },
         response: call.response,
         closed: base.closed && { ...base.closed, last_byte_at: instantAt(i * 10 + 2) },
       };

@@ -16,7 +16,7 @@ import { newFolder, silent } from '../../../support/journal-calls.ts';
 
 const AT = '2026-11-21T09:00:00.000001Z';
 
-function write(journal: Journal, { opened, request, answered, response, closed }: JournalCall): void {
+function write(journal: Journal, { opened, request, responseHead: answered, response, closed }: JournalCall): void {
   const copy = journal.open({ ...opened, headers: redactHeaders(opened.headers.flat()) });
   assert.ok(copy);
   copy.requestBytes(request);
@@ -187,8 +187,8 @@ databaseSuite('intake', (test, database) => {
     assert.ok(whole && torn && unanswered && begun && big);
     write(dead, whole);
     write(dead, { ...torn, closed: null });
-    write(dead, { ...unanswered, answered: null, closed: null });
-    write(dead, { ...begun, request: begun.request.subarray(0, 9), answered: null, closed: null });
+    write(dead, { ...unanswered, responseHead: null, closed: null });
+    write(dead, { ...begun, request: begun.request.subarray(0, 9), responseHead: null, closed: null });
     write(dead, { ...big, closed: big.closed && { ...big.closed, over_limit: true } });
     await dead.close();
     for (let start = 0; start < 2; start++) {

@@ -65,7 +65,7 @@ const WITHOUT_HANDLER: { [status: string]: string } = {
 };
 
 /** A document's paths with all that holds for each response of the listener, and the components that they refer to. */
-export function answered(declared: Record<string, Methods>, failures: Failures) {
+export function withResponses(declared: Record<string, Methods>, failures: Failures) {
   const paths = mapped(declared, (methods, path) =>
     mapped(methods, (operation, method) => {
       const timed = method === 'get' && path.startsWith('/v1/') ? Object.fromEntries([reference('server-timing')]) : {};

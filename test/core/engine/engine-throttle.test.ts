@@ -2,21 +2,21 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openPace, type Passing, watchListeners } from '../../../core/engine/pace.ts';
+import { openEngineThrottle, type Passing, watchListeners } from '../../../core/engine/engine-throttle.ts';
 import { eventually } from '../../support/eventually.ts';
 
-const test = suite('pace');
+const test = suite('throttle of the engine');
 const HOUR_MS = 3_600_000;
 
 const stateOf = async (rest: Promise<void>) => Promise.race([rest.then(() => 'goes on'), after(20, 'rests')]);
 
 test('nobody rests while the listeners have time', async () => {
-  const { pause } = openPace(new AbortController().signal);
+  const { pause } = openEngineThrottle(new AbortController().signal);
   assert.is(await stateOf(pause(HOUR_MS)), 'goes on');
 });
 
 test('after work of some length comes a rest, which ends as soon as the listeners have time', async () => {
-  const { busy, pause } = openPace(new AbortController().signal);
+  const { busy, pause } = openEngineThrottle(new AbortController().signal);
   busy(true);
   await after(1_000);
   const long = pause(HOUR_MS);
@@ -27,7 +27,7 @@ test('after work of some length comes a rest, which ends as soon as the listener
 });
 
 test('nobody rests for longer than the listeners have been busy', async () => {
-  const { busy, pause } = openPace(new AbortController().signal);
+  const { busy, pause } = openEngineThrottle(new AbortController().signal);
   busy(true);
   const rest = pause(HOUR_MS).then(() => 'goes on');
   assert.is(await Promise.race([rest, after(5_000, 'rests', { ref: false })]), 'goes on');
@@ -35,7 +35,7 @@ test('nobody rests for longer than the listeners have been busy', async () => {
 
 test('who is asked to stop does not rest', async () => {
   const stopping = new AbortController();
-  const { busy, pause } = openPace(stopping.signal);
+  const { busy, pause } = openEngineThrottle(stopping.signal);
   busy(true);
   await after(1_000);
   const long = pause(HOUR_MS);

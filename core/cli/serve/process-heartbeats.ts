@@ -4,23 +4,23 @@
  */
 import type { ProcessState } from '../../model/status.ts';
 
-export type SignsOfLife = {
+export type ProcessHeartbeats = {
   /** A process has responded. */
-  heard(pid: number): void;
+  beat(pid: number): void;
   /** Whether each that ran at the last call has responded since; then asks all again. */
   check(): boolean;
 };
 
-/** @param states of the processes @param ask asks all of them that run */
-export function signsOfLife(states: () => readonly ProcessState[], ask: () => void): SignsOfLife {
+/** @param request sends a request for a heartbeat to all that run */
+export function processHeartbeats(states: () => readonly ProcessState[], request: () => void): ProcessHeartbeats {
   let awaited = new Set<number>();
   return {
-    heard: (pid) => void awaited.delete(pid),
+    beat: (pid) => void awaited.delete(pid),
     check: () => {
       const running = new Set(states().flatMap(({ pid }) => pid ?? []));
       const isWell = [...awaited].every((pid) => !running.has(pid));
       awaited = running;
-      ask();
+      request();
       return isWell;
     },
   };

@@ -1,5 +1,5 @@
 /**
- * The engine's pace: it works as hard as it can, but while a flood of calls keeps the listeners busy it mostly pauses. What has
+ * Throttles the engine: it works as hard as it can, but while a flood of calls keeps the listeners busy it mostly pauses. What has
  * passed is safe in the journal and can wait, a call that passes cannot. On few processors threads take time from each other, whatever
  * their priorities.
  */
@@ -31,14 +31,14 @@ export function watchListeners({ calls, hasRoom }: Passing, notify: (busy: boole
   return () => clearInterval(timer);
 }
 
-export type EnginePace = {
+export type EngineThrottle = {
   /** Sets whether the listeners' thread is busy, as it reports. */
   busy(isBusy: boolean): void;
   /** To be awaited after work that took so long: resolves at once, or after a pause while the listeners are busy. */
   pause(workedMs: number): Promise<void>;
 };
 
-export function openPace(signal: AbortSignal): EnginePace {
+export function openEngineThrottle(signal: AbortSignal): EngineThrottle {
   let busySince: number | null = null;
   const sleeping = new Set<() => void>();
   const wakeAll = () => {
