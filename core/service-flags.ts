@@ -28,7 +28,10 @@ const POOL =
 /** For a process with the engine, the APIs or the embedded database. */
 export const SERVICE_FLAGS: readonly string[] = [COLLECTOR, GROWTH, ...POOL];
 
-/** For a process that only passes calls: its young generation stays at 8 MB. It would grow to 32, or 64 on Node 24, without a benefit for a proxy. */
+/**
+ * For a process that only passes calls: its young generation stays at 8 MB. It would grow to 32, or 64 on Node 24, without a benefit for a proxy.
+ * With one thread in V8's pool it passes as many calls, and takes as much memory.
+ */
 export const PROXY_FLAGS: readonly string[] = [COLLECTOR, '--max-semi-space-size=4']; // in MB; there are two such spaces
 
 /**
