@@ -1,5 +1,6 @@
 /** The completion of `svc` for bash, 3.2 and later, with or without the package bash-completion. */
-import { type CompletedCommand, choicesOfKeys, type Value } from './command-tree.ts';
+import { argumentBranches, branchesText, optionBranches } from './case-branches.ts';
+import type { CompletedCommand, Value } from './command-tree.ts';
 
 export function bashScript(tree: readonly CompletedCommand[]): string {
   return `# Completion of svc for bash. In ~/.bashrc: eval "$(svc completion bash)"
@@ -23,14 +24,14 @@ _svc() {
     index=$((index + 1))
   done
   case "$path $previous" in
-${casesOf(tree.flatMap(optionCases))}
+${optionBranches(tree, reply)}
   esac
   case "$current" in
     -*) COMPREPLY=($(compgen -W "$options" -- "$current")); return ;;
   esac
   if [ -n "$commands" ]; then COMPREPLY=($(compgen -W "$commands" -- "$current")); return; fi
   case "$path $count $first" in
-${casesOf(tree.flatMap(argumentCases))}
+${argumentBranches(tree, reply)}
   esac
 }
 _svc_files() {
@@ -40,14 +41,12 @@ _svc_files() {
 _svc_words() {
   commands='' options='' valued=''
   case "$1" in
-${casesOf(tree.map(wordsCase))}
+${branchesText(tree.map(wordsCase))}
   esac
 }
 complete -F _svc svc
 `;
 }
-
-const casesOf = (cases: readonly string[]): string => cases.map((line) => `    ${line}`).join('\n');
 
 const list = (words: readonly (string | null)[]): string => `'${words.filter((word) => word !== null).join(' ')}'`;
 
@@ -55,26 +54,6 @@ function wordsCase({ path, commands, options }: CompletedCommand): string {
   const flags = options.flatMap(({ long, short }) => [short, long]);
   const valued = options.flatMap(({ long, short, value }) => (value?.isRequired ? [short, long] : []));
   return `'${path}') commands=${list(commands.map(({ word }) => word))} options=${list(flags)} valued=${list(valued)} ;;`;
-}
-
-/** What follows an option that takes a value; where it may be left out, anything else may follow as well. */
-const optionCases = ({ path, options }: CompletedCommand): string[] =>
-  options.flatMap(({ long, short, value }) => {
-    if (value === null || (!value.isRequired && value.words.length === 0)) return [];
-    const patterns = [long, short].flatMap((flag) => (flag === null ? [] : [`'${path} ${flag}'`]));
-    return [`${patterns.join(' | ')}) ${reply(value)}; return ;;`];
-  });
-
-function argumentCases({ path, arguments: all, isVariadic }: CompletedCommand): string[] {
-  const keyed = path === 'svc config set' ? [...choicesOfKeys] : [];
-  return [
-    ...keyed.map(([key, words]) => `'${path} 1 ${key}') ${reply({ words, isFile: false })} ;;`),
-    ...all.flatMap((value, index) => {
-      if (!value.isFile && value.words.length === 0) return [];
-      const count = isVariadic && index === all.length - 1 ? '' : `${index} `;
-      return [`'${path} ${count}'*) ${reply(value)} ;;`];
-    }),
-  ];
 }
 
 const reply = ({ words, isFile }: Value): string =>
