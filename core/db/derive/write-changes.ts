@@ -43,23 +43,15 @@ export async function writeChanges(
   const links = changes.flatMap((one) => one.links);
   const dropped = changes.flatMap((one) => one.dropped);
   const rollups = changes.flatMap(({ session_id, rollup }) => (unfinished.has(session_id) ? [] : rollup));
-  if (areNew) {
-    await pipelined([
-      upsertTraces.writeOnly(tx, revised('traces')),
-      upsertSpans.writeOnly(tx, revised('spans')),
-      patchSpans(tx, revised('patches')),
-      upsertLinks.writeOnly(tx, links),
-      upsertRollups.writeOnly(tx, rollups),
-    ]);
-    return new Set(changes.map(({ session_id }) => session_id));
-  }
+  const write = areNew ? 'writeOnly' : 'write';
   const written = await pipelined([
-    upsertTraces.write(tx, revised('traces')),
-    upsertSpans.write(tx, revised('spans')),
+    upsertTraces[write](tx, revised('traces')),
+    upsertSpans[write](tx, revised('spans')),
     patchSpans(tx, revised('patches')),
-    writeLinks(tx, { links, dropped }),
-    upsertRollups.write(tx, rollups),
+    areNew ? upsertLinks.writeOnly(tx, links) : writeLinks(tx, { links, dropped }),
+    upsertRollups[write](tx, rollups),
   ]);
+  if (areNew) return new Set(changes.map(({ session_id }) => session_id));
   const [, spans, patched, changedLinks] = written;
   await reviseEnds(tx, changedLinks, { revised: [...spans, ...patched], revisions });
   return new Set(written.flatMap((rows) => rows.map(({ session_id }) => session_id)));
