@@ -1,4 +1,4 @@
-/** The export routes, row by row of the contract: parameters, window, order, filenames and status codes. (Seed, 'Export cassette', 'Errors'.) */
+/** The export routes, row by row of the contract: parameters, window, order, filenames and status codes. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

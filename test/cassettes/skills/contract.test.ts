@@ -15,7 +15,7 @@ const env = {
 const ask = async (path: string) => skills.fetch(new Request(`http://cassette${path}`), env);
 const document = async (): Promise<Json> => (await ask('/openapi')).json();
 
-/** Route and what it can answer. (Seed, 'Errors', and its own 501 without a database.) */
+/** Route and what it can answer. (501: it has no database.) */
 const ROWS: [method: string, path: string, codes: number[]][] = [
   ['get', '/api/skills', [200, 400, 500]],
   ['post', '/api/skills/generate', [201, 400, 404, 422, 500, 501]],
