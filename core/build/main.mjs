@@ -50,8 +50,8 @@ async function bundled() {
 async function prepared() {
   try {
     await bundleEntries(dist);
-    const { bringTemplate } = await import(pathToFileURL(join(dist, 'core/build/make-template.js')).href);
-    await bringTemplate(join(dist, TEMPLATE));
+    const { ensureTemplate } = await import(pathToFileURL(join(dist, 'core/build/make-template.js')).href);
+    await ensureTemplate(join(dist, TEMPLATE));
     return 0;
   } catch (error) {
     process.stderr.write(`Cannot prepare a quick start: ${error.message}\n`);

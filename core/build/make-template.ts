@@ -12,7 +12,7 @@ import type { Sql } from '../db/sql.ts';
  * Brings the folder up to date: the template is made where it is missing, and others are removed.
  * @returns the template's path
  */
-export async function bringTemplate(folder: string): Promise<string> {
+export async function ensureTemplate(folder: string): Promise<string> {
   const migrations = await readMigrations();
   const path = templatePath(folder, await templateKey(migrations));
   mkdirSync(folder, { recursive: true });

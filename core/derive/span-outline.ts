@@ -1,6 +1,6 @@
 /** The outline of a span: what is shown of it before its payload is read. A label, and how much text and how many images it has. */
 import { resultText } from '../harness/message-text.ts';
-import { tellingArgument } from '../harness/tool-argument.ts';
+import { mainArgument } from '../harness/tool-argument.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { isObject } from '../parse-json.ts';
 import type { SpanPatch, SpanRow } from './changes.ts';
@@ -45,7 +45,7 @@ function label({ kind, input, output, description, error_message }: Outlined): s
     case 'agent':
       return oneLine(description);
     case 'tool':
-      return oneLine(tellingArgument(input[0]?.tool_input));
+      return oneLine(mainArgument(input[0]?.tool_input));
     case 'event':
       return oneLine(textOf(input));
     case 'llm':

@@ -22,13 +22,15 @@ export function textQuery(sought: string): TextQuery {
 export const allTerms = ({ words }: TextQuery, parts: boolean): number[] =>
   [...new Set(words.flatMap(parts ? partOfWord : wholeWord))].slice(0, MOST_TERMS);
 
-const MOST_TELLING = 6;
+const MOST_SIGNIFICANT = 6;
 
 /** The words by which a text is found that has only some of them: the longest, which tend to be rare. */
-export function tellingWords({ words }: TextQuery): Word[] {
-  const telling = words.filter(({ text, cjk }) => cjk || (text.length > 2 && !COMMON.has(text)));
+export function significantWords({ words }: TextQuery): Word[] {
+  const significant = words.filter(({ text, cjk }) => cjk || (text.length > 2 && !COMMON.has(text)));
   const weight = ({ text, cjk }: Word) => text.length * (cjk ? CJK_WEIGHT : 1);
-  return (telling.length > 0 ? telling : [...words]).sort((a, b) => weight(b) - weight(a)).slice(0, MOST_TELLING);
+  return (significant.length > 0 ? significant : [...words])
+    .sort((a, b) => weight(b) - weight(a))
+    .slice(0, MOST_SIGNIFICANT);
 }
 
 /** A character of Chinese, Japanese or Korean tells as much as some letters. */

@@ -2,7 +2,7 @@
 import { isObject } from '../parse-json.ts';
 
 /** Names of arguments in the tools of all harnesses, those that say most first. */
-const TELLING = [
+const MAIN_ARGUMENTS = [
   ...[
     'command',
     'cmd',
@@ -19,9 +19,9 @@ const TELLING = [
 ];
 
 /** The text of that argument, else the first text in the input; '' where it has none. */
-export function tellingArgument(input: unknown): string {
+export function mainArgument(input: unknown): string {
   if (isObject(input))
-    for (const name of TELLING) {
+    for (const name of MAIN_ARGUMENTS) {
       const text = wordsOf(Object.hasOwn(input, name) ? input[name] : undefined);
       if (text !== '') return text;
     }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { sql as statement } from 'drizzle-orm';
 import { suite, type Test } from 'uvu';
-import { bringTemplate } from '../../core/build/make-template.ts';
+import { ensureTemplate } from '../../core/build/make-template.ts';
 import { THREAD_LIMITS } from '../../core/db/client/database-thread.ts';
 import type { StartThread } from '../../core/db/client/embedded-host.ts';
 import { openPool } from '../../core/db/client/server.ts';
@@ -219,7 +219,7 @@ end $body$`;
 
 /** The template of the embedded database, of which new ones are copies, as a build makes it: once, and shared by all test processes. */
 export async function templateFile(): Promise<string> {
-  return bringTemplate(join(tmpdir(), `svc-test-packed-${await templateKey()}`));
+  return ensureTemplate(join(tmpdir(), `svc-test-packed-${await templateKey()}`));
 }
 
 /**

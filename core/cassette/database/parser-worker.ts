@@ -7,13 +7,15 @@ import { yieldToListeners } from '../../yield-to-listeners.ts';
 import { migrationText } from './migration-text.ts';
 import { loadParser } from './parser.ts';
 import type { ParserReply, ParserRequest } from './parser-thread.ts';
-import { judged } from './statement.ts';
+import { checkStatement } from './statement.ts';
 
 yieldToListeners(5);
 collectWhenIdle();
 await loadParser();
 parentPort?.on('message', async ({ kind, text, own }: ParserRequest) => {
-  parentPort?.postMessage(await replyTo(() => (kind === 'statement' ? judged(text, own) : migrationText(text, own))));
+  parentPort?.postMessage(
+    await replyTo(() => (kind === 'statement' ? checkStatement(text, own) : migrationText(text, own))),
+  );
 });
 parentPort?.postMessage('ready');
 

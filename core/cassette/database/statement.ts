@@ -23,7 +23,7 @@ const WRITES = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt']);
 const ALLOWED = new Set(['SelectStmt', ...WRITES]);
 
 /** Runs in the parser thread. @param own the cassette's schema @throws {DatabaseError} it is refused, and why; `42601` it cannot be parsed */
-export async function judged(text: string, own: string): Promise<StatementVerdict> {
+export async function checkStatement(text: string, own: string): Promise<StatementVerdict> {
   const { stmts = [] } = await parsed(text);
   const [only] = stmts;
   if (!only?.stmt) throw refused('it is empty');

@@ -12,7 +12,7 @@ import {
   pointerOf,
   pointerParts,
   type ShapeKind,
-  standsAt,
+  valueAtPointer,
   visit,
 } from './openapi-shape.ts';
 
@@ -169,7 +169,7 @@ const OWN_ROUTE = '/v1/cassettes/{name}/openapi.json';
 const REQUEST_ID = '019aa5f0-8f1a-7c33-9d0e-3a6f5e0b7c11';
 
 function responsesOfMount(name: string, core: OpenApi): Record<string, Node> {
-  const own = standsAt(core, ['paths', OWN_ROUTE, 'get', 'responses']);
+  const own = valueAtPointer(core, ['paths', OWN_ROUTE, 'get', 'responses']);
   const coreResponse = (status: string) => resolved(core, isNode(own) ? own[status] : undefined);
   const { 'retry-after': retryAfter, ...headers } = (coreResponse('503').headers ?? {}) as Node;
   const added = Object.entries(MOUNT_RESPONSES).map(([status, [description, code, sentence]]) => {
@@ -186,7 +186,7 @@ function responsesOfMount(name: string, core: OpenApi): Record<string, Node> {
 
 const resolved = (document: OpenApi, node: unknown): Node => {
   const found =
-    isNode(node) && typeof node.$ref === 'string' ? standsAt(document, pointerParts(node.$ref) ?? []) : node;
+    isNode(node) && typeof node.$ref === 'string' ? valueAtPointer(document, pointerParts(node.$ref) ?? []) : node;
   return isNode(found) ? found : {};
 };
 

@@ -163,7 +163,7 @@ export const pointerOf = (parts: readonly string[]): string =>
   `#/${parts.map((part) => encodeURI(part.replaceAll('~', '~0').replaceAll('/', '~1')).replaceAll('#', '%23')).join('/')}`;
 
 /** The value at that path; undefined: there is none. */
-export function standsAt(document: unknown, parts: readonly string[]): unknown {
+export function valueAtPointer(document: unknown, parts: readonly string[]): unknown {
   let at: unknown = document;
   for (const part of parts) {
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return undefined;

@@ -8,7 +8,7 @@ import {
   pointerParts,
   SECTION,
   type ShapeKind,
-  standsAt,
+  valueAtPointer,
   visit,
 } from './openapi-shape.ts';
 
@@ -48,7 +48,7 @@ function problemOf(document: OpenApi, reference: unknown, kind: ShapeKind, named
   const [root, section] = parts;
   if (root === 'components' && parts.length === 3 && named && section !== SECTION[kind])
     return `refers to ${shown}, where no ${SECTION[kind]} are`;
-  const found = standsAt(document, parts);
+  const found = valueAtPointer(document, parts);
   if (isNode(found) || (kind === 'schema' && typeof found === 'boolean')) return null;
   return `refers to ${shown}, where nothing stands`;
 }
@@ -60,7 +60,7 @@ const IN_PLACE_LISTS = ['allOf', 'anyOf', 'oneOf'];
 const nextOf = (document: OpenApi, node: Node): Node[] => {
   const parts = typeof node.$ref === 'string' ? pointerParts(node.$ref) : null;
   return [
-    ...(parts ? [standsAt(document, parts)] : []),
+    ...(parts ? [valueAtPointer(document, parts)] : []),
     ...IN_PLACE.map((keyword) => node[keyword]),
     ...IN_PLACE_LISTS.flatMap((keyword) => (Array.isArray(node[keyword]) ? node[keyword] : [])),
     ...(isNode(node.dependentSchemas) ? Object.values(node.dependentSchemas) : []),

@@ -10,7 +10,7 @@ import {
   placeOf,
   pointerOf,
   pointerParts,
-  standsAt,
+  valueAtPointer,
   visit,
 } from './openapi-shape.ts';
 
@@ -201,7 +201,7 @@ function standalone(document: OpenApi, schemas: readonly unknown[], what: string
       name = named ? (root[2] ?? '') : `at_${taken.size}`;
       while ([...taken.values()].includes(name)) name = `${name}_`;
       taken.set(key, name);
-      const target = standsAt(document, root);
+      const target = valueAtPointer(document, root);
       size += jsonSize(target);
       if (size <= MOST_SCHEMA) defs.set(name, isNode(target) ? bundled(target) : target);
     }
@@ -222,7 +222,8 @@ function isObjectSchema(document: OpenApi, schema: unknown): boolean {
   if (schema.type !== undefined) return schema.type === 'object';
   if (Array.isArray(schema.allOf) && schema.allOf.some((part) => isObjectSchema(document, part))) return true;
   return (
-    typeof schema.$ref === 'string' && isObjectSchema(document, standsAt(document, pointerParts(schema.$ref) ?? []))
+    typeof schema.$ref === 'string' &&
+    isObjectSchema(document, valueAtPointer(document, pointerParts(schema.$ref) ?? []))
   );
 }
 
@@ -231,7 +232,7 @@ function headOf(document: OpenApi, schema: unknown): Node | null {
   if (!isNode(schema)) return null;
   const { $ref, title, description, ...rest } = schema;
   if (typeof $ref !== 'string' || Object.keys(rest).length > 0) return schema;
-  return headOf(document, standsAt(document, pointerParts($ref) ?? []));
+  return headOf(document, valueAtPointer(document, pointerParts($ref) ?? []));
 }
 
 /** Clients compile a tool's schemas before they call it, and some reject all tools for one that they cannot compile. */

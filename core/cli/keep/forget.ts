@@ -8,7 +8,7 @@ import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
 import { linesOf } from '../lines-of.ts';
 import { counted, plain, several } from '../units.ts';
-import { agree } from './agree.ts';
+import { confirmRemoval } from './confirm-removal.ts';
 import { type ProgressLine, terminalProgress } from './progress.ts';
 import { purgeSummary } from './purge.ts';
 import { purgeSessions } from './purge-sessions.ts';
@@ -46,7 +46,7 @@ export async function forget(
   if (!yes) io.err(where(found));
   const sessions = found.sessions.map(({ session_id }) => session_id);
   const { parked_turns } = found.elsewhere;
-  await agree(
+  await confirmRemoval(
     `Remove ${several(sessions.length, 'session')}${parked_turns.length > 0 ? ` and ${several(parked_turns.length, 'turn')} set aside` : ''} for good?`,
     { yes, what: 'forget it' },
   );

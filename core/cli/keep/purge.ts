@@ -5,7 +5,7 @@ import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
 import { sessionOf } from '../record/session-of.ts';
 import { counted, plain, several, sized } from '../units.ts';
-import { agree } from './agree.ts';
+import { confirmRemoval } from './confirm-removal.ts';
 import { terminalProgress } from './progress.ts';
 import { purgeSessions, type SessionPurged } from './purge-sessions.ts';
 
@@ -53,7 +53,7 @@ export async function purge(
     return;
   }
   if (!yes) io.err(table(listed, SHOWN));
-  await agree(`Remove ${all} for good?`, { yes, what: 'purge' });
+  await confirmRemoval(`Remove ${all} for good?`, { yes, what: 'purge' });
   const progress = terminalProgress(io.err);
   const ids = listed.map(({ session_id }) => session_id);
   const purged = await purgeSessions(client, ids, { reason: reason ?? "'svc purge'", progress }).finally(

@@ -1,7 +1,7 @@
 /** A conversation as text for a terminal: prompts, answers, tools with their results, sub-agents further to the right. */
 import pc from 'picocolors';
 import { resultText } from '../../harness/message-text.ts';
-import { tellingArgument } from '../../harness/tool-argument.ts';
+import { mainArgument } from '../../harness/tool-argument.ts';
 import type { ContentBlock } from '../../model/content-block.ts';
 import type { Session } from '../../model/session.ts';
 import type { Span } from '../../model/span.ts';
@@ -112,8 +112,8 @@ function toolLines(span: Span, view: View): string[] {
   const argument = input[0]?.tool_input;
   const shown = view.full && argument !== undefined ? plainLines(JSON.stringify(argument, null, 2)) : [];
   const tool = shownOnOneLine(name);
-  const telling = cut(shownOnOneLine(tellingArgument(argument)), view, tool.length + 3);
-  const head = `${mark} ${pc.cyan(tool)} ${telling}`.trimEnd();
+  const argumentText = cut(shownOnOneLine(mainArgument(argument)), view, tool.length + 3);
+  const head = `${mark} ${pc.cyan(tool)} ${argumentText}`.trimEnd();
   const result = output.flatMap((block) => {
     const text = block.type.endsWith('tool_result') ? resultText(block) : (block.text ?? '');
     return text.trim() === '' ? (isImage(block) ? ['[image]'] : []) : folded(text, view);

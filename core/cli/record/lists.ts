@@ -2,7 +2,7 @@
 import pc from 'picocolors';
 import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
-import { tellingArgument } from '../../harness/tool-argument.ts';
+import { mainArgument } from '../../harness/tool-argument.ts';
 import type { Place } from '../../model/place.ts';
 import type { RawTurnHead } from '../../model/raw-turn.ts';
 import type { Span } from '../../model/span.ts';
@@ -124,7 +124,7 @@ const SPAN_COLUMNS: TableColumn<Span>[] = [
 ];
 
 function whatOf({ kind, input, output, description = '', error_message = '' }: Span): string {
-  if (kind === 'tool') return tellingArgument(input[0]?.tool_input);
+  if (kind === 'tool') return mainArgument(input[0]?.tool_input);
   if (kind === 'agent') return description;
   const blocks = kind === 'llm' ? output : input;
   return (

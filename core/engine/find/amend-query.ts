@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import type { FindFilter } from '../../db/find/find-candidates.ts';
 import { literalPattern } from '../../find/matches.ts';
 import { nearestWord, termsBesideMistake } from '../../find/misspelt.ts';
-import { type TextQuery, tellingWords, textQuery } from '../../find/query.ts';
+import { significantWords, type TextQuery, textQuery } from '../../find/query.ts';
 import type { Word } from '../../find/terms.ts';
 import type { FindPlace, ReplacedWord } from '../../model/find.ts';
 import { candidateTexts } from './candidate-texts.ts';
@@ -30,7 +30,7 @@ export async function amendedQuery(
   { query, places, filter, found }: Amending,
 ): Promise<AmendedQuery | null> {
   const isFound = ({ text }: Word) => [...found].some((other) => other.includes(text));
-  const lacking = tellingWords(query)
+  const lacking = significantWords(query)
     .filter((word) => !isFound(word))
     .map((word) => ({ word, groups: termsBesideMistake(word) }))
     .filter(({ groups }) => groups.length > 0);

@@ -1,7 +1,7 @@
 /** Finds a text across sessions: the index names spans that may hold it, and their texts decide. */
 import type { Database } from '../../db/database.ts';
 import type { FindCandidate, FindFilter } from '../../db/find/find-candidates.ts';
-import { allTerms, type TextQuery, tellingWords, textQuery } from '../../find/query.ts';
+import { allTerms, significantWords, type TextQuery, textQuery } from '../../find/query.ts';
 import { type Scored, scoreOf } from '../../find/score.ts';
 import { partOfWord } from '../../find/terms.ts';
 import type { FindHit, FindPlace, ReplacedWord } from '../../model/find.ts';
@@ -93,7 +93,7 @@ async function hitsOf(
   const isShort = query.words.length <= SHORT_WORDS;
   if (isShort && hits.size < search.wanted && !enough()) await look([allTerms(query, true)], 'all');
   if (hits.size < search.wanted && query.words.length > 1 && !enough())
-    await look(tellingWords(query).map(partOfWord), 'some');
+    await look(significantWords(query).map(partOfWord), 'some');
   return { hits, found };
 }
 

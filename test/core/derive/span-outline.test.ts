@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { patchedOutline, spanOutline } from '../../../core/derive/span-outline.ts';
-import { tellingArgument } from '../../../core/harness/tool-argument.ts';
+import { mainArgument } from '../../../core/harness/tool-argument.ts';
 import type { ContentBlock } from '../../../core/model/content-block.ts';
 import { text, toolResult, toolUse } from '../../support/call-turn.ts';
 import { growthProblem } from '../../support/growth.ts';
@@ -31,10 +31,10 @@ test('the argument that matters of a tool, by the names that harnesses give it',
     [undefined, ''],
     [JSON.parse('{"__proto__": {"command": "rm"}, "constructor": "x"}'), 'rm'],
   ];
-  for (const [input, argument] of telling) assert.is(tellingArgument(input), argument, JSON.stringify(input));
+  for (const [input, argument] of telling) assert.is(mainArgument(input), argument, JSON.stringify(input));
   let deep: unknown = 'found';
   for (let depth = 0; depth < 100_000; depth++) deep = [deep];
-  assert.is(tellingArgument(deep), '');
+  assert.is(mainArgument(deep), '');
   assert.is(outline('tool', { input: [toolUse('t', 'x', deep)] }).input_characters, 5);
 });
 

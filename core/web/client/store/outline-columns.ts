@@ -70,8 +70,8 @@ export const spanIndex = ({ spanKeys, spans }: OutlineColumns, trace_id: string,
 const indexBelow = (count: number, index: number | undefined): number =>
   index !== undefined && index < count ? index : -1;
 
-/** The columns after an answer. @param before what it is laid over; null: it begins a whole outline */
-export function layOver(before: OutlineColumns | null, answer: Outline): OutlineColumns {
+/** The columns after an answer. @param before what it is merged into; null: it begins a whole outline */
+export function mergeOutline(before: OutlineColumns | null, answer: Outline): OutlineColumns {
   const names = [...(before?.names ?? [''])];
   const known = new Map(names.map((name, index) => [name, index]));
   const renamed = answer.names.map((name) => {

@@ -1,7 +1,7 @@
 /** The outline of the session on screen: read whole once, then what changed, each time somebody says that it did. */
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Outline } from '../../../model/outline.ts';
-import { layOver, type OutlineColumns, spanIndex } from './outline-columns.ts';
+import { mergeOutline, type OutlineColumns, spanIndex } from './outline-columns.ts';
 import { outlineIndex } from './outline-index.ts';
 
 const PAUSE_MS = 100; // between two reads, however often the session changes
@@ -45,21 +45,21 @@ export function sessionOutline(read: ReadOutline, early?: EarlyPart): SessionOut
     const after = complete.peek() ? (columns.peek()?.rev ?? null) : null; // of what failed half-way, all is read again
     if (columns.peek() === null) await readAround();
     if (controller.signal.aborted) return;
-    let laid: OutlineColumns | null = columns.peek();
+    let merged: OutlineColumns | null = columns.peek();
     const fromStart = after === null && early !== undefined && early.around === null;
     let cursor: string | null = null;
     do {
       const answer: Outline = await read({ after, fromStart, cursor }, controller.signal);
-      if (controller.signal.aborted || (after !== null && cursor === null && saysNothing(laid, answer))) return;
-      laid = layOver(cursor === null && answer.whole ? null : laid, answer);
+      if (controller.signal.aborted || (after !== null && cursor === null && saysNothing(merged, answer))) return;
+      merged = mergeOutline(cursor === null && answer.whole ? null : merged, answer);
       const isFirst: boolean = cursor === null;
       cursor = answer.next_cursor ?? null;
       const isEarly: boolean = cursor !== null && fromStart;
-      const isPartShown = after === null && (isEarly ? isFirst && (await early?.isShown()) : hasPlace(laid));
+      const isPartShown = after === null && (isEarly ? isFirst && (await early?.isShown()) : hasPlace(merged));
       const isShown = cursor === null || isPartShown;
-      if (isShown && answer.spans.span_id.length >= LARGE_SPANS) await prepared(laid);
+      if (isShown && answer.spans.span_id.length >= LARGE_SPANS) await prepared(merged);
       if (controller.signal.aborted) return;
-      if (isShown) columns.value = laid;
+      if (isShown) columns.value = merged;
       if (isShown && isEarly) await early?.rest();
     } while (cursor !== null);
     complete.value = true;
@@ -69,13 +69,13 @@ export function sessionOutline(read: ReadOutline, early?: EarlyPart): SessionOut
   const readAround = async (): Promise<void> => {
     const answer = await early?.around?.read(controller.signal).catch(() => null); // why it is not to be had, the whole says
     if (!early || !answer || !(await early.isShown()) || controller.signal.aborted) return;
-    columns.value = layOver(null, answer);
+    columns.value = mergeOutline(null, answer);
     await early.rest();
   };
 
   /** Whether what the reader looks at is there: a page without it would take it off the screen. */
-  const hasPlace = (laid: OutlineColumns): boolean =>
-    !early?.around || columns.peek() === null || spanIndex(laid, '', early.around.span_id) >= 0;
+  const hasPlace = (merged: OutlineColumns): boolean =>
+    !early?.around || columns.peek() === null || spanIndex(merged, '', early.around.span_id) >= 0;
 
   const refresh = async (): Promise<void> => {
     again = true;
@@ -98,7 +98,7 @@ export function sessionOutline(read: ReadOutline, early?: EarlyPart): SessionOut
 }
 
 /**
- * An answer without a change: columns that are laid over would be others, and all that is made of them would be made anew. Links to other
+ * An answer without a change: merged columns would be others, and all that is made of them would be made anew. Links to other
  * sessions come with each answer, so where there were some, an answer without any has taken them away.
  */
 const saysNothing = (before: OutlineColumns | null, { whole, next_cursor, traces, spans, links }: Outline): boolean =>

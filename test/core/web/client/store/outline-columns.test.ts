@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { layOver, type OutlineColumns, spanIndex } from '../../../../../core/web/client/store/outline-columns.ts';
+import { mergeOutline, type OutlineColumns, spanIndex } from '../../../../../core/web/client/store/outline-columns.ts';
 import { outlineIndex } from '../../../../../core/web/client/store/outline-index.ts';
 import { outlineAnswer, type Relation, type Step, uuidOf } from '../../../../support/outline-answer.ts';
 
@@ -29,7 +29,7 @@ const index = (columns: OutlineColumns, id: string, trace = '') =>
   spanIndex(columns, trace === '' ? '' : uuidOf(trace), uuidOf(id));
 
 test('traces come in order of time, spans in the order of the walk, children below their parent', () => {
-  const columns = layOver(null, outlineAnswer({ traces, steps, links }));
+  const columns = mergeOutline(null, outlineAnswer({ traces, steps, links }));
   const { traces: order, spansOf, childrenOf, calls, callOf } = outlineIndex(columns);
   assert.equal(
     [...order].map((i) => columns.traces.trace_id[i]),
@@ -43,7 +43,7 @@ test('traces come in order of time, spans in the order of the walk, children bel
 });
 
 test('links are found from both ends', () => {
-  const columns = layOver(null, outlineAnswer({ traces, steps, links }));
+  const columns = mergeOutline(null, outlineAnswer({ traces, steps, links }));
   const { linksFrom, linksTo } = outlineIndex(columns);
   const [from] = linksFrom.of(index(columns, 'tool1'));
   const [to] = linksTo.of(index(columns, 'tool1'));
@@ -54,7 +54,7 @@ test('links are found from both ends', () => {
 });
 
 test('a cost that is not known is no number, and a moment has microseconds', () => {
-  const columns = layOver(null, outlineAnswer({ traces, steps }));
+  const columns = mergeOutline(null, outlineAnswer({ traces, steps }));
   assert.is(columns.spans.cost_usd[index(columns, 'call1')], 0.5);
   assert.ok(Number.isNaN(columns.spans.cost_usd[index(columns, 'call2')]));
   assert.is(columns.spans.first_byte_us[index(columns, 'call2')], 1_250);
@@ -62,9 +62,9 @@ test('a cost that is not known is no number, and a moment has microseconds', () 
 });
 
 test('an answer laid over adds spans, rewrites those that it names, and leaves the old columns as they were', () => {
-  const before = layOver(null, outlineAnswer({ traces, steps, links }));
+  const before = mergeOutline(null, outlineAnswer({ traces, steps, links }));
   const tool = { ...(steps[4] as Step), seq: 2, status: 'error', label: 'ls -l' };
-  const after = layOver(
+  const after = mergeOutline(
     before,
     outlineAnswer(
       {
@@ -92,14 +92,14 @@ test('an answer laid over adds spans, rewrites those that it names, and leaves t
 
 test('a span of another session stays a reference to it', () => {
   const fork = { kind: 'fork-of', from: 'call1', to: 'far' };
-  const columns = layOver(null, outlineAnswer({ traces, steps, links: [fork] }));
+  const columns = mergeOutline(null, outlineAnswer({ traces, steps, links: [fork] }));
   assert.is(columns.links.to[0], -2);
   assert.is(columns.others[0]?.span_id, uuidOf('far'));
 });
 
 test('a sub-agent that goes on in a second trace has a span in each', () => {
   const agent = (trace: string): Step => ({ id: 'helper', trace, kind: 'agent', thread: 'a1' });
-  const columns = layOver(null, outlineAnswer({ traces, steps: [agent('t2'), agent('t1')] }));
+  const columns = mergeOutline(null, outlineAnswer({ traces, steps: [agent('t2'), agent('t1')] }));
   assert.is(columns.spans.count, 2);
   assert.is.not(index(columns, 'helper', 't1'), index(columns, 'helper', 't2'));
   assert.equal(
@@ -109,7 +109,7 @@ test('a sub-agent that goes on in a second trace has a span in each', () => {
 });
 
 test('the answers of any partition, laid over each other in any order, make the whole', () => {
-  const whole = layOver(null, outlineAnswer({ traces, steps: withSeq(), links }));
+  const whole = mergeOutline(null, outlineAnswer({ traces, steps: withSeq(), links }));
   const parts = fc.array(fc.subarray(withSeq(), { minLength: 1 }), { maxLength: 6 });
   fc.assert(
     fc.property(parts, (pages) => {
@@ -117,7 +117,7 @@ test('the answers of any partition, laid over each other in any order, make the 
       for (const page of [...pages, withSeq()]) {
         const has = (id: string) => page.some((step) => step.id === id);
         const touching = links.filter(({ from, to }) => has(from) || has(to));
-        columns = layOver(columns, outlineAnswer({ traces, steps: page, links: touching }, steps));
+        columns = mergeOutline(columns, outlineAnswer({ traces, steps: page, links: touching }, steps));
       }
       assert.equal(described(columns ?? whole), described(whole));
     }),
@@ -127,18 +127,18 @@ test('the answers of any partition, laid over each other in any order, make the 
 test('of two answers laid over the same columns neither has what the other brought', () => {
   const [first, ...others] = withSeq();
   const page = (...own: Step[]) => outlineAnswer({ traces, steps: own }, steps);
-  const before = layOver(null, page(first as Step));
+  const before = mergeOutline(null, page(first as Step));
   const begun = described(before);
   const [one, other] = [others.slice(0, 2), others.slice(2)];
-  const left = layOver(before, page(...one));
-  const right = layOver(before, page(...other));
-  const longer = layOver(left, page(...other));
+  const left = mergeOutline(before, page(...one));
+  const right = mergeOutline(before, page(...other));
+  const longer = mergeOutline(left, page(...other));
   assert.equal(described(before), begun);
   assert.is(index(before, one[0]?.id ?? '', one[0]?.trace), -1);
   assert.is(index(left, other[0]?.id ?? '', other[0]?.trace), -1);
   assert.is(index(right, one[0]?.id ?? '', one[0]?.trace), -1);
-  assert.equal(described(left), described(layOver(layOver(null, page(first as Step)), page(...one))));
-  assert.equal(described(right), described(layOver(layOver(null, page(first as Step)), page(...other))));
+  assert.equal(described(left), described(mergeOutline(mergeOutline(null, page(first as Step)), page(...one))));
+  assert.equal(described(right), described(mergeOutline(mergeOutline(null, page(first as Step)), page(...other))));
   assert.is(longer.spans.count, steps.length);
 });
 

@@ -5,7 +5,7 @@ import { mayHaveBroken } from '../../../../../../../core/web/client/pages/sessio
 import { followed, spanLinks } from '../../../../../../../core/web/client/pages/session/span-panel/span-links.ts';
 import { callAt, middleOf, stripBins } from '../../../../../../../core/web/client/pages/session/strip/strip-bins.ts';
 import { stripMarks } from '../../../../../../../core/web/client/pages/session/strip/strip-marks.ts';
-import { layOver, spanIndex } from '../../../../../../../core/web/client/store/outline-columns.ts';
+import { mergeOutline, spanIndex } from '../../../../../../../core/web/client/store/outline-columns.ts';
 import { outlineIndex } from '../../../../../../../core/web/client/store/outline-index.ts';
 import { outlineAnswer, type Relation, type Step, uuidOf } from '../../../../../../support/outline-answer.ts';
 
@@ -18,7 +18,7 @@ const call = (id: string, started_us: number, more: Partial<Step> = {}): Step =>
   ...more,
 });
 const columnsOf = (steps: Step[], links: Relation[] = []) =>
-  layOver(null, outlineAnswer({ traces: [{ id: 't1' }, { id: 't2', started_us: 9 }], steps, links }));
+  mergeOutline(null, outlineAnswer({ traces: [{ id: 't1' }, { id: 't2', started_us: 9 }], steps, links }));
 const binsOf = (steps: Step[], width: number) => {
   const columns = columnsOf(steps);
   return stripBins(columns, outlineIndex(columns), width);

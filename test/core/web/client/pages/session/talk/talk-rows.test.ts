@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type TalkView, talkRows } from '../../../../../../../core/web/client/pages/session/talk/talk-rows.ts';
-import { layOver, spanIndex } from '../../../../../../../core/web/client/store/outline-columns.ts';
+import { mergeOutline, spanIndex } from '../../../../../../../core/web/client/store/outline-columns.ts';
 import { outlineAnswer, type Relation, type Step, uuidOf } from '../../../../../../support/outline-answer.ts';
 
 const test = suite('talkRows');
@@ -38,7 +38,7 @@ function shown(
   view: Partial<TalkView> = {},
   traces = [{ id: 't', prompt: 'Fix it' }],
 ) {
-  const columns = layOver(null, outlineAnswer({ traces, steps, links }));
+  const columns = mergeOutline(null, outlineAnswer({ traces, steps, links }));
   const rows = talkRows(columns, { ...closed, ...view });
   const nameOf = new Map([...steps.map(({ id }) => id), ...traces.map(({ id }) => id)].map((id) => [uuidOf(id), id]));
   const words = rows.kind.map((kind, i) => {

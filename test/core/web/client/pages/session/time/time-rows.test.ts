@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { criticalSpans } from '../../../../../../../core/web/client/pages/session/time/critical-path.ts';
 import { timeRows } from '../../../../../../../core/web/client/pages/session/time/time-rows.ts';
-import { layOver, spanIndex } from '../../../../../../../core/web/client/store/outline-columns.ts';
+import { mergeOutline, spanIndex } from '../../../../../../../core/web/client/store/outline-columns.ts';
 import { outlineIndex } from '../../../../../../../core/web/client/store/outline-index.ts';
 import { outlineAnswer, type Step, uuidOf } from '../../../../../../support/outline-answer.ts';
 
@@ -31,7 +31,7 @@ const steps: Step[] = [
   { id: 'inner', trace: 't1', parent: 'lane', thread: 'a1', ...at(21_000, 38_000) },
   { id: 'call3', trace: 't1', parent: 'root1', ...at(60_000, 10_000) },
 ];
-const columns = layOver(null, outlineAnswer({ traces, steps }));
+const columns = mergeOutline(null, outlineAnswer({ traces, steps }));
 const index = outlineIndex(columns);
 const spanOf = (id: string) => spanIndex(columns, '', uuidOf(id));
 const open = { toggled: new Set<string>(), trace: -1, beside: true };

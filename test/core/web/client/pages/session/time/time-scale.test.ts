@@ -10,7 +10,7 @@ import {
 } from '../../../../../../../core/web/client/pages/session/time/time-scale.ts';
 import { activityOf, sharesOf } from '../../../../../../../core/web/client/pages/session/time/time-shares.ts';
 import { moved, parseRange, rangeText, zoomed } from '../../../../../../../core/web/client/pages/session/time/zoom.ts';
-import { layOver } from '../../../../../../../core/web/client/store/outline-columns.ts';
+import { mergeOutline } from '../../../../../../../core/web/client/store/outline-columns.ts';
 import { outlineAnswer } from '../../../../../../support/outline-answer.ts';
 
 const S = 1_000_000;
@@ -121,7 +121,7 @@ test('shares add up to one: a tool that waits for a model is the model, and what
   ];
   const answer = outlineAnswer({ traces: [{ id: 't' }], steps });
   answer.traces.duration_us = [100 * S];
-  const activity = activityOf(layOver(null, answer), -1);
+  const activity = activityOf(mergeOutline(null, answer), -1);
   assert.equal(sharesOf(activity, 0, 100 * S), { model: 0.6, tools: 0.2, waiting: 0.2 });
   assert.equal(sharesOf(activity, 0, 40 * S), { model: 1, tools: 0, waiting: 0 });
   assert.is(sharesOf(activity, 200 * S, 300 * S), null);
