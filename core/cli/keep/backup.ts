@@ -11,8 +11,8 @@ import { writeBackup } from '../../engine/backup/write-backup.ts';
 import { DatabaseError, OperatorError, Refusal } from '../../errors.ts';
 import type { Io } from '../io.ts';
 import { openForReading, serviceInstead } from '../open-for-reading.ts';
+import { terminalProgress } from '../progress.ts';
 import { plain, several, sized } from '../units.ts';
-import { terminalProgress } from './progress.ts';
 
 export type BackupOptions = { output: string; json: boolean; version: string };
 

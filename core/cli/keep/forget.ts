@@ -7,9 +7,9 @@ import { isObject } from '../../parse-json.ts';
 import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
 import { linesOf } from '../lines-of.ts';
+import { type ProgressLine, terminalProgress } from '../progress.ts';
 import { counted, plain, several } from '../units.ts';
 import { confirmRemoval } from './confirm-removal.ts';
-import { type ProgressLine, terminalProgress } from './progress.ts';
 import { purgeSummary } from './purge.ts';
 import { purgeSessions } from './purge-sessions.ts';
 

@@ -1,6 +1,6 @@
 /** Purges sessions through the read API, one after the other. */
 import type { ApiClient } from '../api-client.ts';
-import type { ProgressLine } from './progress.ts';
+import type { ProgressLine } from '../progress.ts';
 
 /** As the read API reports it. */
 export type SessionPurged = {

@@ -3,10 +3,10 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
+import { terminalProgress } from '../progress.ts';
 import { sessionOf } from '../record/session-of.ts';
 import { counted, plain, several, sized } from '../units.ts';
 import { confirmRemoval } from './confirm-removal.ts';
-import { terminalProgress } from './progress.ts';
 import { purgeSessions, type SessionPurged } from './purge-sessions.ts';
 
 export type PurgeOptions = {

@@ -16,11 +16,11 @@ import { openLog } from '../../log.ts';
 import { pricesWith } from '../../price/price-file.ts';
 import { configuredPrices } from '../configured-prices.ts';
 import type { Io } from '../io.ts';
+import { type ProgressLine, terminalProgress } from '../progress.ts';
 import { counted, plain, several, sized } from '../units.ts';
 import { verifyTotals } from '../verify.ts';
 import type { VerifyTotals } from '../verify-report.ts';
 import { whereData } from '../where-data.ts';
-import { type ProgressLine, terminalProgress } from './progress.ts';
 import { restoreInto } from './restore-target.ts';
 
 export type RestoreArguments = { file: string; json: boolean; cassettes: boolean };

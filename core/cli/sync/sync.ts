@@ -2,10 +2,11 @@
 import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import type { Io } from '../io.ts';
+import { openProgress } from '../progress.ts';
 import { addresses } from '../read-api.ts';
 import { transcriptSources } from './harness/sources.ts';
 import { openIngestClient } from './ingest-client.ts';
-import { openProgress } from './progress.ts';
+import { progressText } from './progress-text.ts';
 import { withoutRecorded } from './recorded-before.ts';
 import { openSentFiles } from './sent-files.ts';
 import { type SyncSummary, summaryText } from './show-summary.ts';
@@ -38,7 +39,7 @@ export async function sync(loaded: LoadedConfig, options: SyncOptions, io: Io): 
   const stop = new AbortController();
   const onSignal = () => stop.abort();
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
-  const progress = options.isTerminal ? openProgress(io.err) : null;
+  const progress = openProgress(options.isTerminal ? io.err : null);
   try {
     const client = await openIngestClient({
       ...{ address, signal: stop.signal },
@@ -53,9 +54,10 @@ export async function sync(loaded: LoadedConfig, options: SyncOptions, io: Io): 
       const pending = files.filter((file) => !sent.isSent(file));
       const tally = await sweep({
         ...{ files, client, sent, signal: stop.signal, dryRun: options.dryRun },
-        ...(progress && { progressed: progress.show }),
+        progressed: (soFar) =>
+          progress.show(progressText(soFar, (performance.now() - startedAt) / 1000), soFar.bytes, soFar.ofBytes),
       });
-      progress?.end();
+      progress.clear();
       const summary: SyncSummary = {
         service: address,
         dry_run: options.dryRun,
@@ -71,7 +73,7 @@ export async function sync(loaded: LoadedConfig, options: SyncOptions, io: Io): 
       client.close();
     }
   } finally {
-    progress?.end();
+    progress.clear();
     process.removeListener('SIGINT', onSignal).removeListener('SIGTERM', onSignal);
   }
 }

@@ -1,7 +1,6 @@
 /** `svc token`, the progress line, and the two tokens in the settings. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openProgress } from '../../../../core/cli/keep/progress.ts';
 import { newToken, showTokens } from '../../../../core/cli/keep/token.ts';
 import { loadConfig } from '../../../../core/config/load.ts';
 import { OperatorError } from '../../../../core/errors.ts';
@@ -59,26 +58,6 @@ test('a token that reads is nothing without the other, or if it is the same', ()
       () => loaded(env),
       (error: Error) => error instanceof OperatorError && why.test(error.message),
     );
-});
-
-test('progress: nothing in the first second or without a terminal, then a bar that goes away', () => {
-  let [now, written] = [0, ''];
-  const progress = openProgress(
-    (text) => {
-      written += text;
-    },
-    () => now,
-  );
-  progress.show('restored', 1, 4);
-  assert.is(written, '');
-  now = 1_100;
-  progress.show('restored', 1, 4);
-  assert.match(written, '██████░░░░░░░░░░░░░░░░░░ 25 % restored');
-  progress.show('restored', 2, 4);
-  assert.not.match(written, '50 %', 'not so often');
-  progress.clear();
-  assert.ok(written.endsWith('\u001b[2K'));
-  openProgress(null, () => 9_999).show('x', 1, 2);
 });
 
 test.run();
