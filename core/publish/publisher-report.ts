@@ -1,6 +1,6 @@
 /** How the publisher fares, as operators see it: in the metrics, in the state of the service, and in the log, which an outage does not fill. */
 import type { Logger } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Metrics, PublishResult } from '../metrics.ts';
 import type { PublisherState } from '../model/publisher-state.ts';
 
 export type PublisherReport = {
@@ -16,8 +16,6 @@ export type PublisherReport = {
   soon(): void;
   now(): void;
 };
-
-export type PublishResult = 'published' | 'failed' | 'dropped';
 
 export type ReportDeps = {
   log: Pick<Logger, 'warn' | 'info'>;
