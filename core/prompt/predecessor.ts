@@ -84,15 +84,13 @@ export function openPredecessors(): Predecessors {
       const ids = call.prompt.blocks.map(({ id }) => numberOf(id));
       const own = groupOf(call);
       for (const group of groups.values()) settle(group, call.at);
-      const any = own.all.longest(ids);
-      if (any) {
+      const longest = own.all.longest(ids);
+      if (longest) {
         const inLane = own.lanes.get(call.lane)?.longest(ids);
+        const isOtherCloser = !inLane || inLane.common < longest.common;
         const candidates = [
-          ...(inLane && inLane.common < any.common
-            ? [{ earlier: any.call, common: any.common, line: 'other' as const }]
-            : []),
+          ...(isOtherCloser ? [{ earlier: longest.call, common: longest.common, line: 'other' as const }] : []),
           ...(inLane ? [{ earlier: inLane.call, common: inLane.common, line: 'own' as const }] : []),
-          ...(inLane ? [] : [{ earlier: any.call, common: any.common, line: 'other' as const }]),
         ];
         return { ids, candidates, switched: null, prefixes: own.all };
       }
