@@ -1,10 +1,11 @@
 /** The form in which a state is stored: without the members that are as in a new session, which of a short conversation are most. */
 import { isObject } from '../parse-json.ts';
 import { noAgentTotals } from './agent-totals.ts';
+import type { CallKey } from './order.ts';
 import { emptyState, type SessionState } from './state.ts';
 
 /** A state without some of its members. `replacing`: of a pass that folds calls again and has not ended. */
-export type StoredState = { version: number; replacing?: boolean; [name: string]: unknown };
+export type StoredState = { version: number; replacing?: boolean; last?: CallKey | null; [name: string]: unknown };
 
 export const storedState = (state: SessionState): StoredState => ({
   version: state.version,

@@ -1,12 +1,23 @@
 /** The states of sessions: what a fold has to know of the calls before, as of the last call and as of checkpoints. */
 import { sql } from 'drizzle-orm';
+import { packSlice, unpackSlice } from '../../capture/slice-codec.ts';
 import type { Checkpoint } from '../../derive/checkpoint.ts';
 import type { CallKey } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
-import { type StoredState, storedState } from '../../derive/stored-state.ts';
+import { restoredState, type StoredState, storedState } from '../../derive/stored-state.ts';
+import { parseJson } from '../../parse-json.ts';
 import { jsonText } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { upsertInto } from './upsert.ts';
+
+/** A state as its columns hold it. */
+export type StateColumns = {
+  state: StoredState; // where the other is not null, only the members that statements read
+  compressed: Uint8Array | null; // all of it: brotli of its JSON
+};
+
+/** The same of a session that may have none. */
+export type MaybeState = Pick<StateColumns, 'compressed'> & { state: StoredState | null };
 
 type StateRow = {
   session_id: string;
@@ -14,6 +25,7 @@ type StateRow = {
   opened_call_id: string;
   folded_turns: number; // of a checkpoint: the calls that it holds; else the session_seq up to which turns have been folded
   state: StoredState;
+  compressed: string | null; // PostgreSQL's text form of bytes
 };
 
 const upsertStates = upsertInto<StateRow, 'session_id' | 'opened_at' | 'opened_call_id'>(
@@ -25,8 +37,27 @@ const upsertStates = upsertInto<StateRow, 'session_id' | 'opened_at' | 'opened_c
     opened_call_id: 'text',
     folded_turns: 'integer',
     state: 'jsonb',
+    compressed: 'bytea',
   },
 );
+
+/** Compressed here, which takes a fraction of what PostgreSQL takes to parse a state into `jsonb` and to compress that. */
+function columnsOf(state: StoredState): Pick<StateRow, 'state' | 'compressed'> {
+  const { codec, bytes } = packSlice(Buffer.from(JSON.stringify(state)), 'fast');
+  if (codec === 0) return { state, compressed: null };
+  const { version, replacing, last = null } = state;
+  return {
+    state: { version, last, ...(replacing && { replacing }) },
+    compressed: `\\x${Buffer.from(bytes).toString('hex')}`,
+  };
+}
+
+/** In the thread that folds: the thread of an embedded database has the more to do of the two. */
+export function stateOf({ state, compressed }: StateColumns): SessionState {
+  if (compressed === null) return restoredState(state);
+  const bytes = unpackSlice({ codec: 1, bytes: compressed });
+  return restoredState(parseJson(Buffer.from(bytes).toString()) as StoredState);
+}
 
 export type FoldedStates = {
   state: SessionState | null; // null: the session has no calls
@@ -44,14 +75,14 @@ export function stateRows(session_id: string, folded: FoldedStates): string[] {
     .map(({ requested_at, call_id, state: before }) =>
       upsertStates.text({
         ...{ session_id, opened_at: requested_at, opened_call_id: call_id, folded_turns: before.turns },
-        state: storedState(before),
+        ...columnsOf(storedState(before)),
       }),
     );
   if (state)
     rows.push(
       upsertStates.text({
         ...{ session_id, opened_at: 'infinity', opened_call_id: '', folded_turns: folded_seq },
-        state: { ...storedState(state), ...(replacing && { replacing }) },
+        ...columnsOf({ ...storedState(state), ...(replacing && { replacing }) }),
       }),
     );
   return rows;

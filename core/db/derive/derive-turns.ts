@@ -1,13 +1,12 @@
 /** The input of a fold: a session's newest state, or the point to replay from, and its calls in order, page by page. */
 import { type SQL, sql } from 'drizzle-orm';
 import { type CallKey, compareKeys, keyOf } from '../../derive/order.ts';
-import type { SessionState } from '../../derive/state.ts';
-import { restoredState, type StoredState } from '../../derive/stored-state.ts';
 import type { CallKind } from '../../model/call-kind.ts';
 import type { Identity } from '../../model/identity.ts';
 import { hexArray, instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { hasBodies, isWhole } from '../store/stored-turns.ts';
+import type { MaybeState, StateColumns } from './derive-states.ts';
 import { effectiveIdentity } from './effective-identity.ts';
 
 /**
@@ -15,7 +14,7 @@ import { effectiveIdentity } from './effective-identity.ts';
  * folded before, after another history; their rows are to be replaced. Turns up to `up_to_seq` belong to this pass.
  */
 export type DeriveState = {
-  state: SessionState | null;
+  state: StateColumns | null;
   replay_from: CallKey | null;
   up_to_seq: number;
   transcripts_follow: boolean; // projected calls of transcripts sort after the state's last one
@@ -33,34 +32,35 @@ export async function deriveState(
   db: Sql,
   { session_id, version, differs }: { session_id: string; version: number; differs: CallKey | null },
 ): Promise<DeriveState> {
-  const [own] = await db.rows<{ up_to_seq: number; newest: { state: StoredState; folded_turns: number } | null }>(sql`
+  const [own] = await db.rows<MaybeState & { up_to_seq: number; folded_turns: number }>(sql`
+    with newest as materialized (
+           select s.state, s.compressed, s.folded_turns
+             from svc.derive_states s where s.session_id = ${session_id}::uuid and s.opened_at = 'infinity')
     select coalesce((select max(t.session_seq) from svc.raw_turns t where t.session_id = ${session_id}::uuid), 0) as up_to_seq,
-           (select jsonb_build_object('state', s.state, 'folded_turns', s.folded_turns)
-              from svc.derive_states s where s.session_id = ${session_id}::uuid and s.opened_at = 'infinity') as newest`);
-  const { up_to_seq, newest } = own ?? { up_to_seq: 0, newest: null };
-  const isUsable = newest?.state.version === version && !newest.state.replacing; // a pass that was broken off begins again
-  const state = isUsable ? restoredState(newest.state) : null;
-  const last = state?.last ?? null;
-  const { late, ...facts } = await factsOf(db, session_id, {
-    last,
-    folded_turns: newest?.folded_turns ?? 0,
-    up_to_seq,
-  });
+           n.state, n.compressed, coalesce(n.folded_turns, 0) as folded_turns
+      from (values (1)) as one left join newest n on true`);
+  const { up_to_seq, folded_turns, compressed, ...newest } = own ?? noTurns;
+  const isUsable = newest.state?.version === version && !newest.state.replacing; // a pass that was broken off begins again
+  const state = isUsable && newest.state ? { state: newest.state, compressed } : null;
+  const last = state?.state.last ?? null;
+  const { late, ...facts } = await factsOf(db, session_id, { last, folded_turns, up_to_seq });
   const from = last && earliest([late, differs && compareKeys(differs, last) <= 0 ? differs : null]);
   if (!from) return { state, replay_from: null, up_to_seq, ...facts };
-  const [found] = await db.rows<CallKey & { state: StoredState }>(sql`
-    select ${instant(sql`s.opened_at`)} as requested_at, s.opened_call_id as call_id, s.state
+  const [found] = await db.rows<CallKey & StateColumns>(sql`
+    select ${instant(sql`s.opened_at`)} as requested_at, s.opened_call_id as call_id, s.state, s.compressed
       from svc.derive_states s
      where s.session_id = ${session_id} and s.opened_at < 'infinity'
        and (s.opened_at, s.opened_call_id collate "C") <= (${from.requested_at}::timestamptz, ${from.call_id})
      order by s.opened_at desc, s.opened_call_id collate "C" desc
      limit 1`);
   const checkpoint = found?.state.version === version ? found : null;
-  const before = checkpoint && restoredState(checkpoint.state);
   const [following] = await db.rows<Pick<DeriveState, 'transcripts_follow'>>(sql`
-    select ${transcriptsFollow(session_id, before?.last ?? null)} as transcripts_follow`);
+    select ${transcriptsFollow(session_id, checkpoint?.state.last ?? null)} as transcripts_follow`);
+  const before = checkpoint && { state: checkpoint.state, compressed: checkpoint.compressed };
   return { ...facts, ...following, state: before, replay_from: checkpoint && keyOf(checkpoint), up_to_seq };
 }
+
+const noTurns = { up_to_seq: 0, folded_turns: 0, state: null, compressed: null };
 
 /** SQL of whether projected calls of transcripts sort after this one; null: whether there are any. */
 const transcriptsFollow = (session_id: string, last: CallKey | null): SQL => sql`

@@ -1,13 +1,12 @@
 /** Sessions that can be derived together, from what their wire calls alone hold: nothing late, no transcript, no correction. */
 import { sql } from 'drizzle-orm';
-import type { SessionState } from '../../derive/state.ts';
-import { restoredState, type StoredState } from '../../derive/stored-state.ts';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
+import type { MaybeState, StateColumns } from './derive-states.ts';
 import { callId } from './derive-turns.ts';
 
 /** `state` null: nothing of it has been derived. */
-export type SimpleSession = { session_id: string; state: SessionState | null; up_to_seq: number };
+export type SimpleSession = { session_id: string; state: StateColumns | null; up_to_seq: number };
 
 /**
  * Those among the sessions whose new turns only have to be folded on top of their state, of which at most `max_turns` have come in.
@@ -19,11 +18,11 @@ export async function simpleSessions(
 ): Promise<SimpleSession[]> {
   const ids = pgArray(session_ids);
   const among = sql`d.session_id = any(${ids}::uuid[])`;
-  const found = await db.rows<Omit<SimpleSession, 'state'> & { state: StoredState | null }>(sql`
+  const found = await db.rows<MaybeState & Omit<SimpleSession, 'state'>>(sql`
     with newest as materialized (
-           select d.session_id, d.state, d.folded_turns from svc.derive_states d where ${among} and d.opened_at = 'infinity'),
+           select d.session_id, d.state, d.compressed, d.folded_turns from svc.derive_states d where ${among} and d.opened_at = 'infinity'),
          traced as materialized (select distinct d.session_id from svc.traces d where ${among})
-    select u.session_id, d.state, m.up_to_seq
+    select u.session_id, d.state, d.compressed, m.up_to_seq
       from unnest(${ids}::uuid[]) with ordinality as u (session_id, ordinal)
       left join newest d on d.session_id = u.session_id
      cross join lateral (
@@ -41,10 +40,9 @@ export async function simpleSessions(
             and (t.requested_at, ${callId})
                 < ((d.state #>> '{last,requested_at}')::timestamptz, d.state #>> '{last,call_id}'))
      order by u.ordinal`);
-  return found.flatMap(({ session_id, state, up_to_seq }) => {
+  return found.flatMap(({ session_id, state, compressed, up_to_seq }) => {
     if (state === null) return { session_id, state, up_to_seq };
-    if (state.version !== version || state.replacing) return [];
-    const restored = restoredState(state);
-    return restored.last === null ? [] : { session_id, state: restored, up_to_seq };
+    const isUsable = state.version === version && !state.replacing && state.last;
+    return isUsable ? { session_id, state: { state, compressed }, up_to_seq } : [];
   });
 }

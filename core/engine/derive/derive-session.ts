@@ -4,7 +4,7 @@ import type { Reader } from '../../call/reader.ts';
 import type { Database } from '../../db/database.ts';
 import type { DeriveCommit, MadeRows } from '../../db/derive/derive-commit.ts';
 import type { Lease } from '../../db/derive/derive-queue.ts';
-import { stateRows } from '../../db/derive/derive-states.ts';
+import { stateOf, stateRows } from '../../db/derive/derive-states.ts';
 import { projectionRows } from '../../db/derive/projection-rows.ts';
 import type { ProjectionChanges } from '../../derive/changes.ts';
 import { type Checkpoint, restoredRows, retainedCheckpoints } from '../../derive/checkpoint.ts';
@@ -54,7 +54,7 @@ export async function deriveSession(
   const { evidence, differs, ...reading } = await sessionEvidence({ ...deps, database, reader }, session_id);
   const stored = await database.execute('deriveState', { session_id, version: DERIVE_VERSION, differs });
   const { up_to_seq } = stored;
-  let state: SessionState = stored.state ?? emptyState(session_id);
+  let state: SessionState = stored.state ? stateOf(stored.state) : emptyState(session_id);
   let replace = stored.state === null ? ('all' as const) : stored.replay_from;
   const replaced = replace;
   const made = madeRows();

@@ -4,7 +4,7 @@
  */
 import type { DeriveCommit } from '../../db/derive/derive-commit.ts';
 import type { Lease } from '../../db/derive/derive-queue.ts';
-import { stateRows } from '../../db/derive/derive-states.ts';
+import { stateOf, stateRows } from '../../db/derive/derive-states.ts';
 import { projectionRows } from '../../db/derive/projection-rows.ts';
 import type { SimpleSession } from '../../db/derive/simple-sessions.ts';
 import { type Checkpoint, retainedCheckpoints } from '../../derive/checkpoint.ts';
@@ -78,7 +78,7 @@ async function deriveChunk(
   const unfolded = found.map(({ session_id, state, up_to_seq }) => ({
     session_id,
     up_to_seq,
-    after: state?.last ?? null,
+    after: state?.state.last ?? null,
   }));
   const { turns, more } = await loadTurns(database, reader, unfolded, MAX_TURNS);
   const incomplete = new Set(more);
@@ -123,7 +123,8 @@ function folded(
 ): DeriveCommit {
   const sum = noChanges();
   const checkpoints: Checkpoint[] = [];
-  const after = fold(state ?? emptyState(session_id), turns, { sum, checkpoints, priceOf, evidence: noEvidence });
+  const before = state ? stateOf(state) : emptyState(session_id);
+  const after = fold(before, turns, { sum, checkpoints, priceOf, evidence: noEvidence });
   const changes = summed(sum);
   const kept_checkpoints = retainedCheckpoints(after.turns, 'wire');
   return {
