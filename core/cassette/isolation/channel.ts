@@ -126,6 +126,7 @@ const headOf = (stream: ClientHttp2Stream, down: Down): Promise<IncomingHttpHead
 const BROKE: Record<string, string> = {
   threw: 'its fetch threw over this request; the log has the error',
   'no-response': 'its fetch gave something that is no Response',
+  'status-0': 'its answer has the status 0',
   'body-used': 'its fetch gave a Response whose body was read already',
   'headers-too-large': 'the headers of its answer are longer than 60 kB',
 };

@@ -49,6 +49,11 @@ const routes = {
     });
     return new Response(ticks, { headers: { 'content-type': 'text/event-stream' } });
   },
+  '/bodyless': (request) => {
+    const { searchParams } = new URL(request.url);
+    return new Response(null, { status: Number(searchParams.get('status')), headers: { location: '/ping' } });
+  },
+  '/redirect': () => Response.redirect('http://localhost/ping', 302),
   '/cookies': () =>
     new Response(null, {
       status: 204,

@@ -138,6 +138,7 @@ function requestOf(stream, headers, signal) {
 async function respond(stream, response) {
   if (typeof response?.status !== 'number' || !(response.headers instanceof Headers))
     return refuse(stream, 'no-response');
+  if (response.status === 0) return refuse(stream, 'status-0'); // of Response.error(); HTTP/2 would send 200
   if (response.bodyUsed || response.body?.locked) return refuse(stream, 'body-used');
   const headers = headersOf(response.headers);
   const bytes = Object.entries(headers).reduce(

@@ -65,13 +65,16 @@ export function bodyOf(stream, { whole, broken, unwanted, gone }) {
 }
 
 /**
- * Whether all of a body came: a trailer tells it, since a stream that broke off ends like any other. Call it before anything can
- * have been received.
+ * Whether all of a body came: a trailer tells it, since a stream that broke off ends like any other. A response without a body ends with
+ * its head, and has none. Call it before anything can have been received.
  * @param {Http2Stream} stream
  * @returns {() => boolean}
  */
 export function wholeness(stream) {
   let whole = false;
+  stream.once('response', (_headers, flags) => {
+    whole = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+  });
   stream.once('trailers', (trailers) => {
     whole = trailers['svc-whole'] === '1';
   });

@@ -43,6 +43,18 @@ test('method, address, headers, status and cookies pass as they are', async () =
   });
 });
 
+test('a response without a body is whole, whatever its status', async () => {
+  await withCassette('friendly.mjs', {}, async ({ ask }) => {
+    for (const status of [200, 201, 204, 303, 304, 401, 404, 500]) {
+      const answer = await ask(`/bodyless?status=${status}`);
+      assert.equal([answer.status, answer.headers.get('location')], [status, '/ping']);
+      assert.is(await answer.text(), '', `${status}`);
+    }
+    const redirect = await ask('/redirect');
+    assert.equal([redirect.status, await redirect.text()], [302, '']);
+  });
+});
+
 test('100 MB stream in flat memory, and the first chunk comes long before the last is made', async () => {
   await withCassette('friendly.mjs', {}, async ({ ask, readJson }) => {
     const lines = 100_000;
@@ -292,6 +304,14 @@ test('the read API is asked with method, headers and body, and its answer stream
     assert.is(answer.status, 201);
     assert.is(answer.headers.get('x-core'), 'yes');
     assert.is(await answer.text(), 'POST /v1/sessions?limit=1 b body');
+  });
+});
+
+test('an answer of the read API without a body is whole', async () => {
+  const CORE = { fetch: async () => new Response(null, { status: 202 }) };
+  await withCassette('friendly.mjs', { handed: { CORE } }, async ({ ask }) => {
+    const answer = await ask('/core', { method: 'POST', body: 'body' });
+    assert.equal([answer.status, await answer.text()], [202, '']);
   });
 });
 

@@ -52,6 +52,7 @@ test('there is no process until one is asked, then both run in it, each with its
     const pids = await Promise.all([pidOf(one), pidOf(other)]);
     assert.equal(pids, [shared.pid(), shared.pid()]);
     assert.is.not(shared.pid(), process.pid);
+    assert.is(await (await one.ask('/redirect')).text(), '', 'without a body it is whole');
     assert.is(((await (await one.ask('/env')).json()) as { config: { name: string } }).config.name, 'one');
     assert.is(((await (await other.ask('/env')).json()) as { config: { name: string } }).config.name, 'other');
     assert.is(one.running.confinement.level, 'none');

@@ -116,6 +116,7 @@ const answers: [what: string, path: string, message: RegExp][] = [
   ['throws', '/throw', /its fetch threw over this request/],
   ['answers what is no Response', '/garbage', /no Response/],
   ['answers nothing', '/nothing', /no Response/],
+  ['answers Response.error()', '/no-status', /its answer has the status 0$/],
   ['sends a header without measure', '/huge-header', /headers of its answer are longer/],
 ];
 for (const [what, path, message] of answers) {
