@@ -27,14 +27,20 @@ export async function rewriteTable(db: Sql, { name }: { name: string }): Promise
 }
 
 /**
- * Deletes the write-ahead log of the embedded database up to now. After a new segment and a checkpoint, no earlier segment is needed;
- * recycled ones would keep their bytes. In one transaction, since a cassette's statement in between would reset the setting.
+ * Deletes the write-ahead log of the embedded database up to now. After a new segment and a checkpoint, no earlier segment is needed. But
+ * the checkpoints before this have given segments that were no longer needed the names of later ones, and such a segment holds its former
+ * bytes until it is written: so the log goes on, segment by segment, to one that is new. In one transaction, since a cassette's statement
+ * in between would reset the setting.
  */
 export async function dropLog(db: Sql, _args: Record<string, never>): Promise<void> {
   if (db.kind === 'server') return;
   await db.transaction(async (tx) => {
     await tx.rows(sql`set local wal_recycle = off`);
-    await tx.rows(sql`select pg_switch_wal()`);
-    await tx.rows(sql`checkpoint`);
+    const [recycled] = await tx.rows<{ segments: number }>(sql`
+      select count(*) as segments from pg_ls_waldir() where name > pg_walfile_name(pg_current_wal_lsn())`);
+    for (let left = recycled?.segments ?? 0; left >= 0; left--) {
+      await tx.rows(sql`select pg_switch_wal()`);
+      await tx.rows(sql`checkpoint`);
+    }
   });
 }
