@@ -4,6 +4,7 @@
  * change headers on the way, and none shows where and how a call was cut.
  */
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Ending } from '../core/model/coverage.ts';
 import { endToEnd, pairs, towardsUpstream } from './headers.ts';
 import { sweeping } from './sweep.ts';
@@ -46,11 +47,17 @@ export function forward(exchange: ForwardedCall): void {
     if (settled) return;
     settled = true;
     incoming.socket.off('close', abort);
+    incoming.socket.off('close', onClientLeft);
     observer.ended(ending, requestWhole);
   };
   const abort = () => {
     request?.destroy();
     settle();
+  };
+  const onClientLeft = () => {
+    if (delivered) return;
+    if (ending === 'complete') ending = 'client_closed'; // the response was whole, but the client left before its end
+    abort();
   };
   const fail = (error: Error) => {
     if (settled || outgoing.destroyed || outgoing.headersSent) return;
@@ -66,6 +73,9 @@ export function forward(exchange: ForwardedCall): void {
     if (delivered && requestWhole) settle();
     else if (delivered) socket.once('close', abort); // responded early: after this Node reports no cut of the request
   });
+  outgoing.on('close', onClientLeft);
+  outgoing.on('error', () => {}); // its 'close' follows
+  if (!outgoing.socket) onSocketClose(incoming.socket, onClientLeft); // pipelined: a response that waits for others has no 'close'
   try {
     request = upstream.request(method, target, towardsUpstream(incoming.rawHeaders, method, upstream.host));
   } catch (error) {
@@ -74,12 +84,6 @@ export function forward(exchange: ForwardedCall): void {
     return;
   }
 
-  outgoing.on('close', () => {
-    if (delivered) return;
-    if (ending === 'complete') ending = 'client_closed'; // the response was whole, but the client left before its end
-    abort();
-  });
-  outgoing.on('error', () => {}); // its 'close' follows
   let upstreamResponse: IncomingMessage | null = null;
   let torn = false;
   request.on('error', (error) => {
@@ -119,6 +123,12 @@ export function forward(exchange: ForwardedCall): void {
     });
     exchange.addedMs(sentMs + performance.now() - respondedAt);
   });
+}
+
+/** As many requests may wait on one connection as a client cares to send: that is no leak of listeners. */
+function onSocketClose(socket: Socket, listener: () => void): void {
+  socket.setMaxListeners(0);
+  socket.on('close', listener);
 }
 
 const SHORT_BYTES = 8_192;

@@ -60,6 +60,34 @@ test('a client that leaves in the middle of an answer aborts the upstream', asyn
   assert.is(stand.kept[0]?.closed?.cut, 'none');
 });
 
+test('a client that leaves with pipelined calls aborts each of them, also those whose response waited for its turn', async () => {
+  const stand = await openStand([
+    () => {}, // never answers, so that the others wait
+    (_request, answering) => {
+      answering.writeHead(200, ['content-type', 'text/event-stream']);
+      answering.write('data: 1\n\n');
+    },
+    (_request, answering) => send(answering, { status: 200, rawHeaders: ['content-length', '2'], body: '{}' }),
+    ...Array.from({ length: 12 }, () => () => {}),
+  ]);
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning);
+  process.on('warning', onWarning);
+  const call = ask().replace('Connection: close\r\n', '');
+  const client = await rawClient(stand.port, call.repeat(15));
+  await until(() => stand.upstream.requests.length === 15);
+  await until(() => stand.kept[2]?.replied.length === 1);
+  client.socket.destroy();
+  assert.equal(new Set(await stand.outcomes(15)), new Set(['anthropic partial']));
+  for (const { over } of stand.upstream.requests.filter((_, n) => n !== 2)) assert.is(await over, true);
+  assert.equal(
+    stand.kept.map(({ closed }) => closed?.ending),
+    Array(15).fill('client_closed'),
+  );
+  process.off('warning', onWarning);
+  assert.equal(warnings, []);
+});
+
 test('a client that leaves before the answer, or in the middle of its upload', async () => {
   const stand = await openStand([() => {}]);
   const waiting = await rawClient(stand.port, ask());
