@@ -8,6 +8,9 @@ export function unreachable(error: Error, upstream: string): string {
   return `Cannot reach the upstream ${upstream}: ${reason ? `${reason} (${code})` : code}`;
 }
 
+/** The code of an error: a response of 101 to a request that offered no upgrade. */
+export const UNREQUESTED_UPGRADE = 'UNREQUESTED_UPGRADE';
+
 const UNTRUSTED =
   'nobody that is trusted here vouches for its certificate; NODE_EXTRA_CA_CERTS names a file of more to trust';
 const NO_WAY = 'no way leads to its address';
@@ -30,6 +33,7 @@ const REASONS: Record<string, string> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
   CERT_HAS_EXPIRED: 'its certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
+  [UNREQUESTED_UPGRADE]: 'it switched to another protocol',
   HPE_INVALID_CONSTANT: 'its answer is not HTTP',
   HPE_HEADER_OVERFLOW: 'the headers of its answer are too large',
 };

@@ -6,6 +6,7 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Ending } from '../core/model/coverage.ts';
+import { UNREQUESTED_UPGRADE } from './failure.ts';
 import { endToEnd, pairs, towardsUpstream } from './headers.ts';
 import { sweeping } from './sweep.ts';
 import type { Upstream } from './upstream.ts';
@@ -90,6 +91,10 @@ export function forward(exchange: ForwardedCall): void {
     // For a body that is delimited by the end of its connection Node emits 'end' after this, as if a reset were an ordinary end
     torn = upstreamResponse?.complete === false;
     fail(error); // once a response has begun, its own events report the rest
+  });
+  request.on('upgrade', ({ statusCode }, socket) => {
+    socket.destroy();
+    fail(Object.assign(new Error(`status ${statusCode}`), { code: UNREQUESTED_UPGRADE }));
   });
   request.on('information', ({ statusCode, statusMessage, rawHeaders }) =>
     passInformation(incoming, outgoing, statusCode, statusMessage, rawHeaders),

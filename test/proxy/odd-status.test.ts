@@ -35,4 +35,15 @@ for (const [what, request] of [
       });
   });
 
+test('an upstream that switches protocols without being asked to is a 502', async () => {
+  await withRawServer('HTTP/1.1 101 Sure\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', async (port) => {
+    const stand = await openStand([], { upstreamUrl: `http://127.0.0.1:${port}` });
+    const answer = readAnswer(await answerTo(stand.port, CALL));
+    assert.is(answer.status, 'HTTP/1.1 502 Bad Gateway');
+    assert.match(JSON.parse(answer.body.toString()).error.message, /: it switched to another protocol \(UNREQUESTED_UPGRADE\)$/);
+    assert.equal(await stand.outcomes(1), ['anthropic partial']);
+    assert.is(stand.kept[0]?.closed?.ending, 'upstream_error');
+  });
+});
+
 test.run();
