@@ -43,7 +43,7 @@ export type CredentialLikelihood = 'certain' | 'possible' | 'none';
 /** @param sent the header's name, in any case */
 export function headerLikelihood(sent: string): CredentialLikelihood {
   const name = wordsOf(sent.toLowerCase());
-  if (name.startsWith('x-svc-')) return 'none'; // our own envelope
+  if (name.startsWith('x-svc-')) return namesCredential(name) ? 'certain' : 'none'; // our own envelope holds subjects and ids
   if (eitherWay(sent, (words) => HEADERS.has(words) || namesCredential(words))) return 'certain';
   return POSSIBLE.test(name) && !name.endsWith('-id') ? 'possible' : 'none';
 }

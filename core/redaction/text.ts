@@ -73,11 +73,11 @@ function endOf(text: string, from: number, sign: string): number {
 const PIECES = /[^\s?&#;,<>"'`]+/g;
 const MOST_TIMES = 4;
 
-/** Redacts URLs inside a URL: a value that shows a credential only when it is decoded is replaced as a whole. */
+/** Redacts URLs inside a URL: a value that shows a credential only when it is decoded is replaced as a whole. "+" stands for a blank. */
 function withoutEncoded(text: string): string {
-  if (!/%[\da-f]{2}/i.test(text)) return text;
+  if (!/%[\da-f]{2}|[a-z]\+/i.test(text)) return text;
   return text.replace(PIECES, (piece) => {
-    if (!piece.includes('%')) return piece;
+    if (!/[%+]/.test(piece)) return piece;
     const equals = piece.indexOf('=');
     const value = piece.slice(equals + 1);
     return holdsCredential(value) ? `${piece.slice(0, equals + 1)}${REDACTED}` : piece;

@@ -85,4 +85,16 @@ test('an envelope is read as it was sent', () => {
   assert.equal([...redactHeaders(sent.flat())], sent);
 });
 
+test('what is named for a credential is none of the envelope', () => {
+  const sent: HeaderList = [
+    ['x-svc-api-key', 'hunter2'],
+    ['X-Svc-Capture-Token', 'hunter2'],
+    ['x-svc-auth-org-id', '01a1fc51aa'],
+  ];
+  assert.equal(
+    redactHeaders(sent.flat()).map(([, value]) => value),
+    [REDACTED, REDACTED, '01a1fc51aa'],
+  );
+});
+
 test.run();

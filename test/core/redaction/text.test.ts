@@ -27,6 +27,7 @@ for (const [url, kept] of [
   ['/x?back=https%253A%252F%252Fh%252F%253Faccess_token%253Ds', '/x?back=*'],
   ['/x?back=https%3A%2F%2Fh%2F%3Fpage%3D2', '/x?back=https%3A%2F%2Fh%2F%3Fpage%3D2'],
   ['/x?h=Bearer%20abc.def.123', '/x?h=*'],
+  ['/x?h=Bearer+abc.def.123&q=bearer+tokens+and+keys', '/x?h=*&q=bearer+tokens+and+keys'],
   ['/x;jsessionid=s?a=1', '/x;jsessionid=*?a=1'],
   ['/x?sv=1&sig=s%2Ft%3D&se=2', '/x?sv=1&sig=*&se=2'],
   [
@@ -65,6 +66,7 @@ for (const [text, kept] of [
   ['publickey-credentials-get=(self)', 'publickey-credentials-get=(self)'],
   ['auth;dur=12.3, db;desc="x";dur=1', 'auth;dur=12.3, db;desc="x";dur=1'],
   ['100%, 5%5 and 7%', '100%, 5%5 and 7%'],
+  ['C++: a+b, key words: token+words', 'C++: a+b, key words: token+words'],
 ] as const) {
   test(`text ${text}`, () => assert.is(redactText(text), starred(kept)));
 }
