@@ -142,15 +142,27 @@ export const shownSession = (record: SessionRecord, now: number): Session => ({
   live: record.ended_at === undefined && now - Date.parse(record.last_seen_at) <= LIVE_MS,
 });
 
-/** The name that a person gave, else the title or the preview, else the harness's name or id. A prompt that is JSON is no title. */
-export const displayTitle = ({ id, display_name, name, harness_session_id, rollup }: SessionRecord): string =>
-  [
-    display_name,
-    rollup.title,
-    rollup.preview !== undefined && !isJson(rollup.preview) ? rollup.preview : '',
-    name,
-    harness_session_id.slice(0, 12),
-  ].find((title) => title !== undefined && title.trim() !== '') ?? id;
+export const displayTitle = ({ id, display_name, name, harness_session_id, rollup }: SessionRecord): string => {
+  const { title, preview } = rollup;
+  return titleOf({ display_name, title, preview, name, harness_session_id: harness_session_id.slice(0, 12) }) ?? id;
+};
+
+/** What a session may be called after; a preview is the beginning of what a person first wrote. */
+export type TitleParts = Partial<
+  Record<'display_name' | 'title' | 'preview' | 'name' | 'harness_session_id', string | null | undefined>
+>;
+
+/**
+ * The name that a person gave, else the title or the preview, else the harness's name or id; null: it has none of these. A prompt that is
+ * JSON is no title.
+ * @example
+ * titleOf({ preview: '[{"role":"user"}]', name: 'fix-adder' }); // => 'fix-adder'
+ * titleOf({ preview: 'Fix the adder', name: 'fix-adder' }); // => 'Fix the adder'
+ */
+export const titleOf = ({ display_name, title, preview, name, harness_session_id }: TitleParts): string | null =>
+  [display_name, title, preview && !isJson(preview) ? preview : '', name, harness_session_id].find(
+    (part) => (part ?? '').trim() !== '',
+  ) ?? null;
 
 /** Previews are cut, so JSON is recognised by how it begins as well. */
 const isJson = (text: string): boolean => {

@@ -3,8 +3,10 @@ import { type SQL, sql } from 'drizzle-orm';
 import { storable } from '../../derive/storable.ts';
 import { spannedTimes } from '../../find/terms.ts';
 import type { FindPlace } from '../../model/find.ts';
+import type { TitleParts } from '../../model/session.ts';
 import { instant, pgArray } from '../literals.ts';
 import { notDeleted } from '../read/not-deleted.ts';
+import { titleParts, withTitle } from '../read/session-title.ts';
 import type { Sql } from '../sql.ts';
 import { useIndexes } from '../use-indexes.ts';
 
@@ -174,7 +176,7 @@ export async function candidateSpans(
   const wanted = sql`
     unnest(${pgArray(keys.map(({ trace_id }) => trace_id))}::uuid[], ${pgArray(keys.map(({ span_id }) => span_id))}::uuid[])
       with ordinality as k (trace_id, span_id, place)`;
-  const rows = await db.rows<CandidateSpan & { place: number }>(sql`
+  const rows = await db.rows<Omit<CandidateSpan, 'title'> & { place: number; title_parts: TitleParts }>(sql`
     with wanted as materialized (select k.place, k.trace_id, k.span_id from ${wanted}),
          sizes as materialized (
            select k.place, o.session_id, o.trace_id, o.span_id, o.payload_bytes
@@ -188,14 +190,18 @@ export async function candidateSpans(
                   p.input, p.output, p.error_message
              from page n
              join svc.spans p on p.session_id = n.session_id and p.trace_id = n.trace_id and p.span_id = n.span_id)
-    select p.place, p.session_id, p.trace_id, p.span_id, p.raw_turn_id, coalesce(e.display_name, r.title, r.name) as title,
+    select p.place, p.session_id, p.trace_id, p.span_id, p.raw_turn_id, ${titleParts},
            p.kind, p.name, p.model, p.status, ${instant(sql`p.started_at`)} as at,
            p.input::text as input, p.output::text as output, p.error_message
       from found p
+      left join svc.sessions s on s.session_id = p.session_id
       left join svc.session_rollups r on r.session_id = p.session_id
       left join svc.session_edits e on e.session_id = p.session_id
      where ${notDeleted(sql`p.session_id`)}
      order by p.place`);
   const last = rows.at(-1)?.place ?? keys.length;
-  return { covered: rows.length === 0 ? keys.length : last, spans: rows.map(({ place: _, ...span }) => span) };
+  return {
+    covered: rows.length === 0 ? keys.length : last,
+    spans: rows.map(({ place: _, ...span }) => withTitle(span)),
+  };
 }

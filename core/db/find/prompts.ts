@@ -1,8 +1,10 @@
 /** System prompts and definitions of tools in the index of texts: in pieces, each distinct one once, with the sessions that use it. */
 import { sql } from 'drizzle-orm';
 import type { FindHit } from '../../model/find.ts';
+import type { TitleParts } from '../../model/session.ts';
 import { hexArray, instant, pgArray } from '../literals.ts';
 import { notDeleted } from '../read/not-deleted.ts';
+import { titleParts, withTitle } from '../read/session-title.ts';
 import type { Sql } from '../sql.ts';
 import { useIndexes } from '../use-indexes.ts';
 import { type FindFilter, inWindow, joined, matching, terms } from './find-candidates.ts';
@@ -69,7 +71,7 @@ export const promptCandidates = (
 ): Promise<PromptCandidate[]> =>
   db.transaction(async (tx) => {
     await useIndexes(tx);
-    return tx.rows<PromptCandidate>(sql`
+    const rows = await tx.rows<Omit<PromptCandidate, 'title'> & { title_parts: TitleParts }>(sql`
       with pieces as materialized (
         select q.piece_id, q.text from svc.found_prompts q where q.terms @> ${terms(sought)} limit ${MOST_PIECES}),
       uses as (
@@ -78,12 +80,14 @@ export const promptCandidates = (
          where ${notDeleted(sql`c.session_id`)}${inWindow(sql`c.at`, filter)}${matching(filter)}
          order by c.at desc, c.span_id, c.block, c.start
          limit ${limit})
-      select l.session_id, l.trace_id, l.span_id, u.raw_turn_id, coalesce(e.display_name, r.title, r.name) as title,
+      select l.session_id, l.trace_id, l.span_id, u.raw_turn_id, ${titleParts},
              l.kind, l.name, l.model, l.status, ${instant(sql`u.at`)} as at, u.block, u.start, u.text
         from uses u
        cross join lateral (
          select p.* from svc.all_spans p where p.trace_id = u.trace_id and p.span_id = u.span_id limit 1) l
+        left join svc.sessions s on s.session_id = l.session_id
         left join svc.session_rollups r on r.session_id = l.session_id
         left join svc.session_edits e on e.session_id = l.session_id
        order by u.at desc, u.span_id, u.block, u.start`);
+    return rows.map(withTitle);
   });

@@ -1,8 +1,10 @@
 /** Looks for a text in rows: those of a session, and those that belong to none. Bodies are looked through elsewhere. (engine/find-text) */
 import { type SQL, sql } from 'drizzle-orm';
+import type { TitleParts } from '../../model/session.ts';
 import { cassetteTables, quotedName } from '../edit/forget-in-cassettes.ts';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
+import { titleParts, withTitle } from './session-title.ts';
 
 /** The forms that a text has within JSON. */
 type Forms = { forms: readonly string[] };
@@ -32,8 +34,8 @@ export async function findTextInSession(
   db: Sql,
   { session_id, forms }: Forms & { session_id: string },
 ): Promise<RowsFound | null> {
-  const [session] = await db.rows<Pick<RowsFound, 'title' | 'harness_id' | 'deleted'>>(sql`
-    select coalesce(e.display_name, r.title, r.name) as title, s.harness_id, e.deleted_at is not null as deleted
+  const [session] = await db.rows<Pick<RowsFound, 'harness_id' | 'deleted'> & { title_parts: TitleParts }>(sql`
+    select ${titleParts}, s.harness_id, e.deleted_at is not null as deleted
       from svc.sessions s
       left join svc.session_rollups r on r.session_id = s.session_id
       left join svc.session_edits e on e.session_id = s.session_id
@@ -64,7 +66,7 @@ export async function findTextInSession(
       join svc.raw_turns t on t.raw_turn_id = c.raw_turn_id
      order by t.raw_turn_id`);
   const in_columns = turns.filter(({ found }) => found).map(({ raw_turn_id }) => raw_turn_id);
-  return { ...session, rows, spans, in_columns, raw_turn_ids: turns.map(({ raw_turn_id }) => raw_turn_id) };
+  return { ...withTitle(session), rows, spans, in_columns, raw_turn_ids: turns.map(({ raw_turn_id }) => raw_turn_id) };
 }
 
 /** `parked_turns`: their ids. `tables`: those of cassettes, and of the service the reasons of purges, with how many rows. */

@@ -1,8 +1,10 @@
 /** The sessions of a project or a time that still have raw turns, deleted ones too. */
 import { sql } from 'drizzle-orm';
 import { storable } from '../../derive/storable.ts';
+import type { TitleParts } from '../../model/session.ts';
 import { instant } from '../literals.ts';
 import type { Sql } from '../sql.ts';
+import { titleParts, withTitle } from './session-title.ts';
 
 export type SessionToPurge = {
   session_id: string;
@@ -15,7 +17,7 @@ export type SessionToPurge = {
 };
 
 /** `before`: the session has ended by then; `since`: it had not begun before. In the order of ids, after `after`. */
-export const sessionsToPurge = (
+export const sessionsToPurge = async (
   db: Sql,
   {
     session_id,
@@ -33,8 +35,9 @@ export const sessionsToPurge = (
     limit: number;
   },
 ): Promise<SessionToPurge[]> =>
-  db.rows<SessionToPurge>(sql`
-    select s.session_id, coalesce(e.display_name, r.title, r.name, r.preview) as title, coalesce(r.project, '') as project,
+  (
+    await db.rows<Omit<SessionToPurge, 'title'> & { title_parts: TitleParts }>(sql`
+    select s.session_id, ${titleParts}, coalesce(r.project, '') as project,
            ${instant(sql`s.started_at`)} as started_at, ${instant(sql`s.last_seen_at`)} as last_seen_at, n.raw_turns,
            e.deleted_at is not null as deleted
       from svc.sessions s
@@ -53,4 +56,5 @@ export const sessionsToPurge = (
        and (${before}::timestamptz is null or s.last_seen_at < ${before}::timestamptz)
        and (${since}::timestamptz is null or s.started_at >= ${since}::timestamptz)
      order by s.session_id
-     limit ${limit}`);
+     limit ${limit}`)
+  ).map(withTitle);
