@@ -18,7 +18,10 @@ const Input = z.strictObject({
   until: z.string().optional().describe('as since; before that'),
   project: z.string().optional().describe('only this project; not with session_id'),
   model: z.string().optional().describe('only this model; not with session_id'),
-  by: z.enum(['cause', 'project', 'harness']).optional().describe('what sums over all conversations are of'),
+  by: z
+    .enum(['cause', 'project', 'harness'])
+    .optional()
+    .describe('what sums over all conversations are of; not with session_id'),
 });
 
 const Sum = z.object({
@@ -61,6 +64,12 @@ export const cacheTool = (deps: Deps) =>
     input: Input,
     output: Output,
     run: async ({ session_id, ...filter }, { signal }) => {
+      const others = Object.keys(filter);
+      if (session_id !== undefined && others.length > 0)
+        throw new Refusal(
+          'bad-request',
+          `Cannot read one conversation by ${others.join(', ')}: leave out that, or session_id`,
+        );
       const found = session_id === undefined ? await ofAll(deps, filter) : await ofSession(deps, session_id, signal);
       const sums = fitting(found.sums, sumLine, 500);
       const used = sums.reduce((length, sum) => length + JSON.stringify(sum).length + 2, 500);
@@ -93,9 +102,10 @@ async function ofSession(
   try {
     const { READ_AT_ONCE, sessionCache } = await import('../../engine/cache/session-cache.ts');
     const cache = await sessionCache(execute, session_id, { priceOf, signal, most: most ?? READ_AT_ONCE });
+    const planned = cache.breaks.filter((one) => one.planned).length;
     const head = [
       `${grouped(cache.read_tokens)} tokens read from the cache, ${grouped(cache.write_tokens)} written, ${grouped(cache.fresh_tokens)} fresh`,
-      `${cache.breaks.length} breaks, lost ${dollars(cache.lost_usd)}`,
+      `${grouped(cache.breaks.length - planned)} breaks, lost ${dollars(cache.lost_usd)}${planned > 0 ? `; ${grouped(planned)} more were planned` : ''}`,
       ...(cache.verdict === 'judged' ? [] : ['No provider of this conversation states how it caches: no verdict']),
       ...(cache.truncated
         ? [

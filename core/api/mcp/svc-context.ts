@@ -82,7 +82,7 @@ export const contextTool = ({ execute, priceOf, takePlace }: Deps) =>
     run: async ({ span_id, raw_turn_id }, { signal }) => {
       const release = await takePlace(signal);
       try {
-        const wanted = raw_turn_id ?? (await turnOfSpan(execute, span_id));
+        const wanted = await turnOf(execute, { span_id, raw_turn_id });
         const read = await readContext({ execute, priceOf }, wanted, 'previous');
         if (!read || read === 'against')
           throw new Refusal('raw-turn-promptless', 'Cannot show the context: no request of that call can be read');
@@ -94,9 +94,17 @@ export const contextTool = ({ execute, priceOf, takePlace }: Deps) =>
     },
   });
 
-async function turnOfSpan(execute: Database['execute'], span_id: string | undefined): Promise<number> {
-  if (span_id === undefined)
+async function turnOf(execute: Database['execute'], { span_id, raw_turn_id }: z.infer<typeof Input>): Promise<number> {
+  const ofSpan = span_id === undefined ? undefined : await turnOfSpan(execute, span_id);
+  const wanted = ofSpan ?? raw_turn_id;
+  if (wanted === undefined)
     throw new Refusal('bad-request', 'Cannot show a context: give a span_id from svc_trace, or a raw_turn_id');
+  if (raw_turn_id !== undefined && raw_turn_id !== wanted)
+    throw new Refusal('bad-request', `Cannot show the context of two calls: the span is of raw turn ${wanted}`);
+  return wanted;
+}
+
+async function turnOfSpan(execute: Database['execute'], span_id: string): Promise<number> {
   const places = await execute('whereIs', { id: span_id });
   const turn = places.find((place) => place.raw_turn_id !== undefined)?.raw_turn_id;
   if (turn === undefined)

@@ -130,7 +130,33 @@ databaseSuite('MCP tools', (test, database) => {
     assert.match((await mcp.call('svc_context', { raw_turn_id })).text, 'What filled it:');
     assert.match(await refused('svc_context', {}), 'give a span_id from svc_trace');
     assert.match(await refused('svc_context', { span_id: NOBODY }), 'svc_trace lists them');
+    assert.is((await resultOf('svc_context', { span_id, raw_turn_id })).raw_turn_id, raw_turn_id);
+    assert.match(
+      await refused('svc_context', { span_id, raw_turn_id: raw_turn_id + 1 }),
+      `Cannot show the context of two calls: the span is of raw turn ${raw_turn_id}`,
+    );
     assert.match(await refused('svc_context', { raw_turn_id: 999_999 }), 'no request of that call can be read');
+  });
+
+  test('what selects among all conversations is refused with one of them', async () => {
+    const { id: session_id } = await theBug();
+    assert.match(
+      await refused('svc_cache', { session_id, project: 'x', by: 'project' }),
+      'Cannot read one conversation by project, by: leave out that, or session_id',
+    );
+  });
+
+  test('planned breaks of the cache are counted apart, as they are in no loss', async () => {
+    let withPlanned = 0;
+    for (const { id: session_id } of (await read('/v1/sessions?limit=100')).items) {
+      const { text } = await mcp.call('svc_cache', { session_id });
+      const { breaks } = await resultOf('svc_cache', { session_id });
+      const planned = breaks.filter((one: Json) => one.planned).length;
+      const counts = `${breaks.length - planned} breaks, lost [^;]*${planned > 0 ? `; ${planned} more were planned` : ''}`;
+      assert.match(text, new RegExp(`^${counts}$`, 'm'));
+      withPlanned += planned > 0 ? 1 : 0;
+    }
+    assert.ok(withPlanned > 0);
   });
 
   test('sessions are told as the read API has them, those seen last first', async () => {
