@@ -9,6 +9,9 @@ import { Rejection, type RunningCassette, STEPS } from './running.ts';
 /** The result of one check; `problems` is empty when it passed. */
 export type ConformanceResult = { what: string; problems: readonly string[] };
 
+/** `refused`: it is not admitted. `faulty`: it is admitted, and does not keep to its document. */
+export type Conformance = 'conforms' | 'faulty' | 'refused';
+
 const REQUEST_MS = 10_000;
 const MOST_BODY_BYTES = 1_048_576;
 
@@ -20,14 +23,14 @@ export async function conform(
   entry: ListEntry,
   parts: AdmissionParts,
   report: (result: ConformanceResult) => void,
-): Promise<boolean> {
+): Promise<Conformance> {
   let good = true;
   const record = (what: string, problems: readonly string[] = []) => {
     if (problems.length > 0) good = false;
     report({ what, problems });
   };
   const admission = await tryAdmission(entry, parts, record);
-  if (!admission) return false;
+  if (!admission) return 'refused';
   const { running, document, manifest } = admission;
   try {
     record('it answers what it does not serve with 404', await unknownPath(running, ownPrefix(manifest)));
@@ -47,7 +50,7 @@ export async function conform(
   } finally {
     await running.close(1_000);
   }
-  return good;
+  return good ? 'conforms' : 'faulty';
 }
 
 async function tryAdmission(

@@ -94,12 +94,14 @@ test('check finds what keeps it out, and what its document does not say', async 
   const liar = await svc(folder, ['cassette', 'check', 'liar']);
   assert.is(liar.status, 1);
   assert.match(liar.out, 'it answers 418, and its document names 200');
+  assert.match(liar.out, /It can be let in, but does not keep what it declares\n$/);
 
   const migrations = [{ name: '0001', sql: 'create function f() returns int language sql return 1' }];
   await cassetteFolder({ name: 'maker', manifest: DB, migrations }, join(folder, 'maker'));
   const maker = await svc(folder, ['cassette', 'check', 'maker']);
   assert.is(maker.status, 1);
   assert.match(maker.out, /no {2}its schema can be made/, maker.out + maker.err);
+  assert.match(maker.out, /It cannot be let in as it is\n$/);
 });
 
 test.run();

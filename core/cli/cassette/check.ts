@@ -6,7 +6,7 @@ import pc from 'picocolors';
 import { readApi } from '../../api/app.ts';
 import { grantsFor } from '../../cassette/admission/grants.ts';
 import { resolveSource } from '../../cassette/admission/source.ts';
-import { type ConformanceResult, conform, STEP_FINDINGS } from '../../cassette/conformance.ts';
+import { type Conformance, type ConformanceResult, conform, STEP_FINDINGS } from '../../cassette/conformance.ts';
 import { coreBinding } from '../../cassette/core-binding.ts';
 import { openCassetteDatabases } from '../../cassette/database/cassette-databases.ts';
 import { ListEntry } from '../../cassette/list/list.ts';
@@ -17,7 +17,7 @@ import type { Io } from '../io.ts';
 import { configFromOptions } from './config-from-options.ts';
 import { describeSource } from './describe-source.ts';
 
-/** 0: it will be admitted. @param version of this service */
+/** 0: it will be admitted, and keeps what it declares. @param version of this service */
 export async function checkCassette(
   source: string,
   { config }: { config: readonly string[] },
@@ -49,9 +49,9 @@ export async function checkCassette(
         ...{ base: io.cwd, installed: folder, databases, core, environment: io.env },
         ...{ tmp: join(folder, 'run'), log },
       };
-      const good = await conform(entry, parts, report);
-      io.out(good ? `${pc.green('It can be let in')}\n` : `${pc.red('It cannot be let in as it is')}\n`);
-      return good ? 0 : 1;
+      const conformance = await conform(entry, parts, report);
+      io.out(`${SUMMARIES[conformance]}\n`);
+      return conformance === 'conforms' ? 0 : 1;
     } finally {
       await databases.close();
       await database.close();
@@ -66,6 +66,12 @@ export async function checkCassette(
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+const SUMMARIES: Readonly<Record<Conformance, string>> = {
+  conforms: pc.green('It can be let in'),
+  faulty: pc.red('It can be let in, but does not keep what it declares'),
+  refused: pc.red('It cannot be let in as it is'),
+};
 
 /** The steps that already fail where it only describes itself. */
 const DESCRIBING: readonly Rejection['step'][] = ['resolve', 'start', 'manifest', 'openapi', 'tools'];
