@@ -75,8 +75,10 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
 
 function argumentValue(argument: Argument, command: Command): Value {
   const name = argument.name();
-  if (command.name() === 'help')
-    return { words: command.parent?.commands.map((each) => each.name()) ?? [], isFile: false };
+  if (command.name() === 'help' && command.parent) {
+    const explained = command.createHelp().visibleCommands(command.parent);
+    return { words: explained.map((each) => each.name()), isFile: false };
+  }
   return { words: argument.argChoices ?? WORDS[name] ?? [], isFile: PATH.test(name) || name === 'what' };
 }
 

@@ -62,6 +62,10 @@ else {
     assert.equal(inBash('config', 'set', '--home', 'storage.pooled', ''), ['true', 'false']);
     assert.equal(inBash('config', 'set', 'proxy.project', ''), []);
     assert.equal(inBash('init', '--preset', 'te'), ['team']);
+    assert.equal(
+      inBash('help', 's').filter((name) => name.startsWith('sh')),
+      [],
+    );
   });
 
   test('bash: the value of an option is no argument, and paths are completed where one belongs', () => {
