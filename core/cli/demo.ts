@@ -17,7 +17,7 @@ import { shownAddress } from './shown-address.ts';
 import { uiAddress } from './ui-address.ts';
 
 /**
- * Serves with the demo's sessions in it, holds a conversation through the proxy, prints where to look, and stays until SIGTERM or SIGINT.
+ * Serves with the demo's sessions in it, holds a conversation through the proxy, prints where to look, and stays until SIGTERM, SIGINT or SIGHUP.
  * @throws {OperatorError} as `serve` does
  */
 export async function runDemo(loaded: LoadedConfig, io: Io, version: string): Promise<void> {

@@ -18,10 +18,13 @@ process.on('SIGUSR1', () => {});
 
 // A reader that closes the pipe early (`svc contract | head`) is no failure, and a service does not end with the reader of its banner.
 const isService = ['serve', 'demo'].includes(process.argv[2] ?? '');
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
+const onClosed = (error: NodeJS.ErrnoException) => {
+  const isClosed = error.code === 'EPIPE' || (isService && error.code === 'EIO'); // EIO: its terminal was closed
+  if (!isClosed) throw error;
   if (!isService) process.exit(0);
-});
+};
+process.stdout.on('error', onClosed);
+if (isService) process.stderr.on('error', onClosed);
 
 // Where the build made it all is in one file, which loads in half of the time.
 const { existsSync } = process.getBuiltinModule('node:fs');

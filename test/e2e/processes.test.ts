@@ -1,7 +1,7 @@
 /** The processes of `svc serve`: they end together, whatever ends the first of them, and the proxy outlives what is behind it. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, readFile, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -131,16 +131,29 @@ async function inGroup({ program }: Context, folder: string, pipeTo: string | nu
   const serve = `exec '${process.execPath}' '${program}' serve`;
   const child: ChildProcess = spawn('bash', ['-c', pipeTo === null ? serve : `(${serve}) | ${pipeTo}`], {
     cwd: folder,
-    env: {
-      ...{ PATH: process.env.PATH, HOME: folder, SVC_CASSETTES_BUILT_IN: 'false' },
-      ...{ SVC_PROXY_LISTEN: ':0', SVC_API_LISTEN: ':0', SVC_INGEST_LISTEN: ':0' },
-    },
+    env: environment(folder),
     stdio: 'ignore',
     detached: true,
   });
   const { pid = 0 } = child;
+  const { api, pids } = await upIn(folder).catch((error: unknown) => {
+    process.kill(-pid, 'SIGKILL');
+    throw error;
+  });
+  return { child, group: pid, pids, api };
+}
+
+const environment = (folder: string) => ({
+  ...{ PATH: process.env.PATH, HOME: folder, SVC_CASSETTES_BUILT_IN: 'false' },
+  ...{ SVC_PROXY_LISTEN: ':0', SVC_API_LISTEN: ':0', SVC_INGEST_LISTEN: ':0' },
+});
+
+const hasScript = spawnSync('script', ['--version']).status === 0;
+
+/** Resolves when the service of the folder is up. `pids`: its parent's first. */
+async function upIn(folder: string): Promise<{ proxy: string; api: string; pids: number[] }> {
   const published = join(folder, '.svc', 'service.json');
-  type Published = { pid: number; api: string; processes: { state: string; pid: number }[] };
+  type Published = { pid: number; proxy: string; api: string; processes: { state: string; pid: number }[] };
   const { processes, ...parent } = await eventually(
     'it to be up',
     async () => {
@@ -148,17 +161,14 @@ async function inGroup({ program }: Context, folder: string, pipeTo: string | nu
       return now.processes.length === 2 && now.processes.every(({ state }) => state === 'up') && now;
     },
     START_MS,
-  ).catch((error: unknown) => {
-    process.kill(-pid, 'SIGKILL');
-    throw error;
-  });
-  return { child, group: pid, pids: [parent.pid, ...processes.map((one) => one.pid)], api: parent.api };
+  );
+  return { proxy: parent.proxy, api: parent.api, pids: [parent.pid, ...processes.map((one) => one.pid)] };
 }
 
 for (const [signal, status] of [
   ['SIGINT', { code: 0, signal: null }],
   ['SIGTERM', { code: 0, signal: null }],
-  ['SIGHUP', { code: null, signal: 'SIGHUP' }],
+  ['SIGHUP', { code: 0, signal: null }],
 ] as const)
   test(`${signal} to all of them at once, as from a terminal or systemd: all end, and the status is as ever`, async (context) => {
     const folder = await folderWithDatabase();
@@ -173,6 +183,39 @@ for (const [signal, status] of [
       await removeFolder(folder);
     }
   });
+
+test('its terminal is closed: a stream under way comes to its end, then all end and nothing is left', async (context) => {
+  if (!hasScript) return void console.log("skip: there is no 'script', which makes a terminal");
+  const slow = await startScriptedProvider({ delayMs: 60 });
+  const folder = await folderWithDatabase();
+  const serve = `exec '${process.execPath}' '${context.program}' serve`;
+  const terminal = spawn('script', ['-qfec', serve, '/dev/null'], {
+    cwd: folder,
+    env: { ...environment(folder), SVC_PROXY_UPSTREAMS_OPENAI: slow.url, SVC_LOG_LEVEL: 'trace' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  terminal.stdout.resume();
+  try {
+    const { proxy, pids } = await upIn(folder);
+    const response = await fetch(`${proxy}/openai/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'm', stream: true, messages: [{ role: 'user', content: 'Under way' }] }),
+    });
+    terminal.kill('SIGKILL'); // the kernel sends SIGHUP, and writes to the terminal fail with EIO
+    assert.match(await response.text(), '[DONE]');
+    await allEnd(pids);
+    const left = await readdir(join(folder, '.svc'));
+    assert.equal(
+      left.filter((name) => name === 'service.json' || name.startsWith('lock')),
+      [],
+    );
+  } finally {
+    terminal.kill('SIGKILL');
+    await slow.close();
+    await removeFolder(folder);
+  }
+});
 
 test('in a pipe whose reader leaves after the first line it goes on, and a stop of the parent alone ends all', async (context) => {
   const folder = await folderWithDatabase();
