@@ -5,8 +5,11 @@ import { join } from 'node:path';
 export function whereData(dsn: string, folder: string): string {
   if (dsn === '') return join(folder, 'data');
   const location = locationOf(dsn);
-  return location === null ? 'PostgreSQL at storage.postgres_dsn' : `PostgreSQL at ${location}`;
+  return location === null ? UNSHOWN : `PostgreSQL at ${location}`;
 }
+
+/** Of a DSN of which nothing is shown: two of these need not be the same place. */
+export const UNSHOWN = 'PostgreSQL at storage.postgres_dsn';
 
 /** A password with an unescaped `/`, `?`, `#` or `@` shifts the parts of a URL, so that part of it would be shown as host or path. */
 function locationOf(dsn: string): string | null {

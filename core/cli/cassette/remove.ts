@@ -8,13 +8,16 @@ import { BadList, BUILT_IN, type ListFiles, listFiles, listTexts, readLists } fr
 import type { LoadedConfig } from '../../config/load.ts';
 import { nearest } from '../../config/nearest.ts';
 import { isMade } from '../../db/client/data-folder.ts';
+import { holderOf } from '../../db/client/folder-lock.ts';
 import { type OpenDatabase, openDatabase } from '../../db/open.ts';
 import { DatabaseError, OperatorError } from '../../errors.ts';
 import { openLog } from '../../log.ts';
 import type { Io } from '../io.ts';
 import { fetchReadApi } from '../read-api.ts';
+import { plain } from '../units.ts';
+import { UNSHOWN, whereData } from '../where-data.ts';
 import { isCassetteList } from './is-list.ts';
-import type { Target } from './target.ts';
+import type { RunningService, Target } from './target.ts';
 
 const WITHDRAWN_MS = 15_000;
 
@@ -48,7 +51,7 @@ export async function removeCassette(
         : '';
     throw new OperatorError(`Cannot remove '${name}': it is not on the list${hint}`);
   }
-  const database = purge ? await openForPurge(name, loaded) : null;
+  const database = purge ? await openForPurge(name, loaded, io.target?.running ?? null) : null;
   try {
     if (entry) io.out(await takeOut(name, builtIn, loaded, io));
     await rm(join(io.target?.folder ?? loaded.folder, 'cassettes', name), { recursive: true, force: true });
@@ -97,10 +100,17 @@ async function takeOut(name: string, builtIn: boolean, loaded: LoadedConfig, io:
     : `Removed ${name} from ${file}; a service that runs withdraws it by itself\n`;
 }
 
-/** null: there is no database. */
-async function openForPurge(name: string, { config, folder }: LoadedConfig): Promise<OpenDatabase | null> {
+/** null: there is no database. @throws {OperatorError} nothing was removed yet */
+async function openForPurge(
+  name: string,
+  { config, folder }: LoadedConfig,
+  running: RunningService | null,
+): Promise<OpenDatabase | null> {
   const { postgres_dsn: dsn, pooled } = config.storage;
-  if (dsn === '' && !isMade(folder)) return null;
+  const none = dsn === '' && !isMade(folder);
+  const elsewhere = dataElsewhere(whereData(dsn, folder), { none, folder, running });
+  if (elsewhere !== null) throw new OperatorError(`Cannot purge '${name}': ${elsewhere}`);
+  if (none) return null;
   try {
     return await openDatabase({ dsn, pooled, folder, log: openLog(config.log.level) });
   } catch (error) {
@@ -113,6 +123,30 @@ async function openForPurge(name: string, { config, folder }: LoadedConfig): Pro
     );
   }
 }
+
+/**
+ * Why what the cassette has stored may lie elsewhere than in the database of these settings: `svc serve` may have been started with a DSN that
+ * this command was not. Null: it lies there.
+ */
+function dataElsewhere(
+  ours: string,
+  { none, folder, running }: { none: boolean; folder: string; running: RunningService | null },
+): string | null {
+  const holder = holderOf(folder);
+  if (running === null)
+    return none && holder !== null
+      ? `process ${holder} serves this folder, and where it has its database is not known; ${REMEDY}`
+      : null;
+  const { address, data, readsList } = running;
+  if (readsList === false && !none) return null; // another list: this one's database is that of the settings
+  if (data === null || data === UNSHOWN)
+    return `where the service at ${address} has its database is not known; stop it first, and ${REMEDY}`;
+  return data === ours
+    ? null
+    : `the service at ${address} has its database elsewhere (${plain(data)}) than these settings say (${plain(ours)}); ${REMEDY}`;
+}
+
+const REMEDY = 'set storage.postgres_dsn for this command as for the service, by SVC_STORAGE_POSTGRES_DSN';
 
 /** Waits until a service on the same server has withdrawn it. Where no service can be reached, there is no wait. */
 async function untilWithdrawn(name: string, loaded: LoadedConfig): Promise<void> {

@@ -16,7 +16,12 @@ export type Target = {
   reader: string;
   /** Whether it is the list of this command's own configuration. */
   isOwn: boolean;
+  /** The service that answers, whether it reads that list or not. */
+  running: RunningService | null;
 };
+
+/** `data`: where its turns lie, without credentials. Null, as `readsList`: that is not known. */
+export type RunningService = { address: string; data: string | null; readsList: boolean | null };
 
 /** @throws {OperatorError} 2: `client.api_target` names a service whose list cannot be reached from here */
 export async function targetOf(loaded: LoadedConfig, { cwd }: Pick<Io, 'cwd'>): Promise<Target> {
@@ -25,11 +30,16 @@ export async function targetOf(loaded: LoadedConfig, { cwd }: Pick<Io, 'cwd'>): 
     ...{ path: '/v1/admin/status', is: isStatus, what: 'status' },
   });
   const files = listFiles({ cwd, folder, built_in: config.cassettes.built_in });
-  const own = (reader: string): Target => ({ folder, files, reader, isOwn: true });
-  if (state !== 'up') return own(`of this folder: no service answers at ${address ?? 'an address that is known'}`);
+  const own = (reader: string, running: RunningService | null): Target => ({
+    ...{ folder, files, reader, isOwn: true, running },
+  });
+  if (state !== 'up' || address === null)
+    return own(`of this folder: no service answers at ${address ?? 'an address that is known'}`, null);
   const service = answer?.service;
   if (!service)
-    return own(`of this folder; whether the service at ${address} reads it is not known. ${remarks.join('. ')}`);
+    return own(`of this folder; whether the service at ${address} reads it is not known. ${remarks.join('. ')}`, {
+      ...{ address, data: null, readsList: null },
+    });
   if (runsHere(service)) {
     const builtIn = service.settings.some(({ key, value }) => key === 'cassettes.built_in' && value === false);
     const { builtIn: ours } = listFiles({ cwd, folder, built_in: !builtIn });
@@ -38,6 +48,7 @@ export async function targetOf(loaded: LoadedConfig, { cwd }: Pick<Io, 'cwd'>): 
       files: { builtIn: ours, candidates: service.cassette_lists },
       reader: `of the service at ${address}, which runs in ${service.folder}`,
       isOwn: service.folder === folder,
+      running: { address, data: service.data, readsList: true },
     };
   }
   if ((source['client.api_target'] ?? 'default') !== 'default')
@@ -45,5 +56,7 @@ export async function targetOf(loaded: LoadedConfig, { cwd }: Pick<Io, 'cwd'>): 
       `Cannot reach the list of the service at ${address}: it runs on another machine, in a container or as another user; run this command there`,
       2,
     );
-  return own(`of this folder; the service at ${address} runs elsewhere and reads another`);
+  return own(`of this folder; the service at ${address} runs elsewhere and reads another`, {
+    ...{ address, data: service.data, readsList: false },
+  });
 }

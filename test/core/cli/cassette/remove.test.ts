@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import { openCassetteDatabases } from '../../../../core/cassette/database/cassette-databases.ts';
 import { listTexts, readLists } from '../../../../core/cassette/list/read-list.ts';
 import { removeCassette } from '../../../../core/cli/cassette/remove.ts';
+import type { RunningService } from '../../../../core/cli/cassette/target.ts';
 import { loadConfig } from '../../../../core/config/load.ts';
 import { lockFolder } from '../../../../core/db/client/folder-lock.ts';
 import { type OpenDatabase, openDatabase } from '../../../../core/db/open.ts';
@@ -34,15 +35,18 @@ const names = async () =>
   readLists(await listTexts(files())).list.map(({ name, enabled }) => (enabled ? name : `-${name}`));
 const installed = async () => (await readdir(join(folder, 'cassettes'))).sort();
 
-async function remove(name: string, { purge = false, dsn = '' } = {}): Promise<string> {
+type Options = { purge?: boolean; dsn?: string; running?: RunningService };
+
+async function remove(name: string, { purge = false, dsn = '', running }: Options = {}): Promise<string> {
   const flags = { 'client.api_target': 'http://127.0.0.1:9', 'storage.postgres_dsn': dsn, 'log.level': 'silent' };
   let out = '';
-  const io = { cwd, files: files(), out: (text: string) => (out += text) };
+  const target = running && { folder, files: files(), reader: 'of the service', isOwn: true, running };
+  const io = { cwd, files: files(), out: (text: string) => (out += text), ...(target && { target }) };
   await removeCassette(name, { purge }, loadConfig({ flags, env: {}, cwd, home: cwd }), io);
   return out;
 }
 
-async function refusal(name: string, options?: { purge: boolean }): Promise<string> {
+async function refusal(name: string, options?: Options): Promise<string> {
   try {
     await remove(name, options);
   } catch (error) {
@@ -95,6 +99,33 @@ test('while another process has the embedded database nothing is purged and noth
 test('without a database there is nothing to purge', async () => {
   assert.match(await remove('tally', { purge: true }), /There is no database here, so it has stored nothing\n$/);
   assert.equal(await names(), ['other', 'search']);
+});
+
+test('where the service has another database than these settings, or nobody knows, nothing is purged and nothing removed', async () => {
+  const address = 'http://localhost:8081';
+  const set = 'set storage.postgres_dsn for this command as for the service, by SVC_STORAGE_POSTGRES_DSN';
+  const refusals = async (data: string | null, dsn = '', readsList: boolean | null = true) =>
+    refusal('tally', { purge: true, dsn, running: { address, data, readsList } });
+  const elsewhere = 'PostgreSQL at db.example/svc';
+  assert.is(
+    await refusals(elsewhere),
+    `Cannot purge 'tally': the service at ${address} has its database elsewhere (${elsewhere}) than these settings say (${join(folder, 'data')}); ${set}`,
+  );
+  assert.match(await refusals(elsewhere, 'postgres://ada:secret@db.example/other'), '(PostgreSQL at db.example/other)');
+  assert.match(await refusals(elsewhere, '', false), 'has its database elsewhere');
+  const unknown = `Cannot purge 'tally': where the service at ${address} has its database is not known; stop it first, and ${set}`;
+  assert.is(await refusals(null, '', null), unknown);
+  const unshown = 'postgres://ada:p@ss@db.example/svc';
+  assert.is(await refusals('PostgreSQL at storage.postgres_dsn', unshown), unknown, 'it may be another of that kind');
+  assert.equal(await names(), ['other', 'search', 'tally']);
+  assert.equal(await installed(), ['other', 'tally']);
+});
+
+test('where a process serves the folder whose database is not known, it is not said that nothing was stored', async () => {
+  const unlock = await lockFolder(folder);
+  assert.match(await refusal('tally', { purge: true }), `process ${process.pid} serves this folder, and where it has`);
+  assert.equal(await names(), ['other', 'search', 'tally']);
+  await unlock();
 });
 
 async function provisioned(open: () => Promise<OpenDatabase>, dsn: string, name: string): Promise<void> {
