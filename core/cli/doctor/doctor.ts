@@ -9,9 +9,9 @@ import { printJson } from '../print-response.ts';
 import { addresses } from '../read-api.ts';
 import { plain } from '../units.ts';
 import { clientChecks } from './client-checks.ts';
-import { type Finding, printFinding, skip } from './finding.ts';
+import { type Finding, fail, printFinding, skip } from './finding.ts';
 import { harnessChecks } from './harness-checks.ts';
-import { sentinelThroughIngest, sentinelThroughProxy } from './sentinel.ts';
+import { reasonIn, sentinelThroughIngest, sentinelThroughProxy } from './sentinel.ts';
 import { type ServiceAddress, serviceChecks } from './service-checks.ts';
 
 export type DoctorOptions = {
@@ -53,15 +53,27 @@ async function* sentinels(
   loaded: LoadedConfig,
 ): AsyncGenerator<Finding> {
   const api = await openApiClient(loaded);
-  if (ingest !== null) yield sentinelThroughIngest(api, ingest);
+  if (ingest !== null) yield checked('recording by ingest', sentinelThroughIngest(api, ingest));
   if (offline) return yield skip('recording', 'no call was sent through the proxy, since --offline was set');
   if (proxy === null) return;
   const providers = named.length > 0 ? named : await providersInUse(api, loaded);
-  for (const provider of providers) yield sentinelThroughProxy(api, proxy, provider);
+  for (const provider of providers) yield checked(`recording ${provider}`, sentinelThroughProxy(api, proxy, provider));
 }
 
+/** What the service refuses meanwhile is a finding as well, and ends no other check. */
+const checked = (check: string, finding: Promise<Finding>): Promise<Finding> =>
+  finding.catch((error: unknown) => {
+    if (!(error instanceof OperatorError)) throw error;
+    return fail(check, `a call was sent, and could not be read back: ${reasonIn(error)}`, 'svc status');
+  });
+
+/** Those of the settings alone, where the service does not show what was recorded. */
 async function providersInUse(api: ApiClient, { config }: LoadedConfig): Promise<ProviderId[]> {
-  const { by_provider } = await api.json<CoverageReport>({ path: '/v1/coverage', what: 'read the coverage' });
+  const read = api.json<CoverageReport>({ path: '/v1/coverage', what: 'read the coverage' });
+  const { by_provider } = await read.catch((error: unknown): Pick<CoverageReport, 'by_provider'> => {
+    if (error instanceof OperatorError) return { by_provider: {} };
+    throw error;
+  });
   return ProviderId.options.filter((id) => id === config.proxy.provider || (by_provider[id]?.requests ?? 0) > 0);
 }
 

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { OperatorError } from '../../errors.ts';
 import { baseAt } from '../../http/whose-call.ts';
 import type { Place } from '../../model/place.ts';
 import type { RawTurnSides } from '../../model/raw-turn.ts';
@@ -57,7 +58,8 @@ export async function sentinelThroughProxy(api: ApiClient, proxy: string, provid
       'svc coverage',
     );
   const reached = await upstreamAnswered(api, place);
-  await hide(api, place);
+  const shown = await hide(api, place);
+  if (shown !== null) return fail(check, `a call was recorded and read back, ${shown}`, 'svc status');
   if (!reached)
     return fail(
       check,
@@ -89,8 +91,10 @@ export async function sentinelThroughIngest(api: ApiClient, ingest: string): Pro
     return fail(check, `a call was not accepted: ${typeof sent === 'string' ? sent : `status ${sent}`}`, 'svc status');
   const place = await stored(api, id);
   if (!place) return fail(check, 'a call was accepted, and could not be read back', 'svc status');
-  await hide(api, place);
-  return ok(check, 'a call was accepted and read back');
+  const shown = await hide(api, place);
+  return shown === null
+    ? ok(check, 'a call was accepted and read back')
+    : fail(check, `a call was accepted and read back, ${shown}`, 'svc status');
 }
 
 /** The status of the response, or why there was none. */
@@ -127,7 +131,7 @@ async function stored(api: ApiClient, harness_session_id: string): Promise<Place
   for (;;) {
     const { items } = await api.json<{ items: Place[] }>({
       path: `/v1/whereis/${harness_session_id}`,
-      what: 'read back a sentinel turn',
+      what: 'read the call back',
     });
     if (items[0]) return items[0];
     if (performance.now() > until) return null;
@@ -139,10 +143,21 @@ async function stored(api: ApiClient, harness_session_id: string): Promise<Place
 async function upstreamAnswered(api: ApiClient, { session_id }: Place): Promise<boolean> {
   const { items } = await api.json<{ items: Pick<RawTurnSides, 'ending'>[] }>({
     path: `/v1/sessions/${session_id}/raw_turns?limit=1`,
-    what: 'read back a sentinel turn',
+    what: 'read the call back',
   });
   return items[0]?.ending === 'complete';
 }
 
-const hide = (api: ApiClient, { session_id }: Place): Promise<unknown> =>
-  api.json({ method: 'DELETE', path: `/v1/sessions/${session_id}`, what: 'hide a sentinel turn' });
+/** Null: it is in no list any more. Else what is so instead, as the end of a sentence. */
+async function hide(api: ApiClient, { session_id }: Place): Promise<string | null> {
+  try {
+    await api.json({ method: 'DELETE', path: `/v1/sessions/${session_id}`, what: 'hide the call' });
+    return null;
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return `and stays in the lists as session ${session_id}, since it could not be hidden: ${reasonIn(error)}`;
+  }
+}
+
+/** Why the service refuses: without 'Cannot …:', of which there are two where it says so itself. */
+export const reasonIn = ({ message }: OperatorError): string => message.replace(/^(?:Cannot [^:]*: )+/, '');

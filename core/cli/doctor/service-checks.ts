@@ -59,8 +59,34 @@ function publishing({ reason, published, dropped }: NonNullable<Status['publishe
 const FEW_DAYS = 14;
 const LATE_SECONDS = 60;
 
-function keepingUp({ disk, derive, parked_turns, journal, database, publisher }: Status): Finding[] {
-  const left = disk?.days_left;
+/**
+ * Twice what an embedded database's log (64 MB) and a segment of the journal (64 MiB) take before any of it is deleted. With less the next
+ * of them may be refused, and calls then pass without being recorded.
+ */
+const LOW_BYTES = 268_435_456;
+
+/** `free_bytes` is absent where a server has the disk, and `disk` in an older service. */
+function diskSpace({ disk, database }: Status): Finding {
+  const { free_bytes: free, days_left: left } = disk ?? {};
+  const check = 'disk';
+  if (free !== undefined && free < LOW_BYTES)
+    return fail(
+      check,
+      `${sized(free)} are free, too little for its logs: calls are not recorded when it is full`,
+      'svc status   # shows the sizes; then make room on that disk',
+    );
+  return left !== undefined && left < FEW_DAYS
+    ? warn(
+        check,
+        `at the growth of now it is full in ${several(Math.floor(left), 'day')}`,
+        'svc status   # shows the sizes',
+      )
+    : ok(check, `${sized(database.bytes)} of database${free === undefined ? '' : `, ${sized(free)} free`}`);
+}
+
+export function keepingUp(status: Status): Finding[] {
+  const { derive, parked_turns, journal, publisher, coverage } = status;
+  const lost = coverage.outcomes.journal_full;
   return [
     derive.lag_seconds > LATE_SECONDS
       ? warn(
@@ -78,13 +104,16 @@ function keepingUp({ disk, derive, parked_turns, journal, database, publisher }:
     ...((journal?.oldest_seconds ?? 0) > LATE_SECONDS
       ? [fail('journal', `a call has waited for ${lasting(journal?.oldest_seconds ?? 0)} to be stored`, 'svc status')]
       : []),
+    ...(lost > 0
+      ? [
+          warn(
+            'journal',
+            `${several(lost, 'call')} passed so far without being recorded, since the journal or its disk was full`,
+            'svc coverage   # shows the days, as journal_full',
+          ),
+        ]
+      : []),
     ...(publisher === undefined ? [] : [publishing(publisher)]),
-    left !== undefined && left < FEW_DAYS
-      ? warn(
-          'disk',
-          `at the growth of now it is full in ${several(Math.floor(left), 'day')}`,
-          'svc status   # shows the sizes',
-        )
-      : ok('disk', `${sized(database.bytes)} of database`),
+    diskSpace(status),
   ];
 }
