@@ -17,19 +17,25 @@ export type PublishedService = {
   processes: ProcessState[];
   /** 'svc start' has started it: it ends after the last harness. */
   shared: boolean;
+  /** Where its turns lie, without credentials; null: an older one does not publish it. */
+  data: string | null;
 };
 
 type Bound = Record<'proxy' | 'api' | 'ingest', readonly string[]>;
 
 export type ServicePublication = { update(processes: ProcessState[]): void; withdraw(): void };
 
-/** Publishes the addresses of this process's service, and from then on the state of its processes. */
-export function publishService(folder: string, { proxy, api, ingest }: Bound, shared = false): ServicePublication {
+/** Publishes the addresses of this process's service and where its data lie, and from then on the state of its processes. */
+export function publishService(
+  folder: string,
+  { proxy, api, ingest }: Bound,
+  { data, shared = false }: { data: string; shared?: boolean },
+): ServicePublication {
   const first = (addresses: readonly string[]) => addresses[0] ?? null;
   const addresses: ServiceAddresses = { proxy: first(proxy), api: first(api), ingest: first(ingest) };
   const update = (processes: ProcessState[]) => {
     try {
-      const published = { pid: process.pid, ...addresses, processes, ...(shared && { shared }) };
+      const published = { pid: process.pid, ...addresses, data, processes, ...(shared && { shared }) };
       const path = fileIn(folder);
       writeFileSync(`${path}.new`, `${JSON.stringify(published)}\n`, { mode: 0o600 });
       renameSync(`${path}.new`, path); // a reader sees all of it
@@ -42,7 +48,7 @@ export function publishService(folder: string, { proxy, api, ingest }: Bound, sh
 /** Null: no living process of this machine has the folder and has published its addresses. */
 export function publishedService(folder: string): PublishedService | null {
   try {
-    const { pid, processes, shared, ...at } = JSON.parse(readFileSync(fileIn(folder), 'utf8')) as Record<
+    const { pid, processes, shared, data, ...at } = JSON.parse(readFileSync(fileIn(folder), 'utf8')) as Record<
       string,
       unknown
     >;
@@ -51,6 +57,7 @@ export function publishedService(folder: string): PublishedService | null {
     return {
       pid,
       shared: shared === true,
+      data: typeof data === 'string' ? data : null,
       addresses: { proxy: address(at.proxy), api: address(at.api), ingest: address(at.ingest) },
       processes: Array.isArray(processes) ? (processes.filter(isObject) as ProcessState[]) : [],
     };

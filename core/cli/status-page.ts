@@ -87,12 +87,12 @@ const WHILE_DOWN = 'calls pass meanwhile and wait in the journal; it is tried ag
 /** Waiting longer than this is shown; usually a call is in the database within about a second. */
 const LATE_SECONDS = 10;
 
-function journal({ status, journal_bytes, journal_max_bytes }: StatusReport): string {
+function journal({ status, journal_bytes, journal_max_bytes, processes }: StatusReport): string {
   const bytes = status?.journal?.bytes ?? journal_bytes;
   if (bytes === null) return 'cannot be read by this user';
   const size = `${sized(bytes)} on disk`;
-  if (!status)
-    return bytes === 0 ? 'empty' : `${size}; what of it is not in the database yet comes there at the next start`;
+  const when = processes.length > 0 ? 'by itself' : 'at the next start'; // one that runs waits for a database that is away
+  if (!status) return bytes === 0 ? 'empty' : `${size}; what of it is not in the database yet comes there ${when}`;
   const full = bytes > journal_max_bytes / 2;
   const oldest = status.journal?.oldest_seconds ?? 0; // an older service does not have it
   return [

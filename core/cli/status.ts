@@ -42,6 +42,7 @@ async function statusReport(loaded: LoadedConfig, version: string): Promise<Stat
       ])
     : [{ answer: null, remarks: whyNot }, null];
   const service = status?.service;
+  const published = publishedService(folder);
   const bound = service && runsHere(service) ? boundBy(service) : own;
   const isOwn = bound.proxy === own.proxy && bound.ingest === own.ingest;
   const { proxy, ingest } = isOwn ? ownListeners : await listenersAt(bound);
@@ -49,12 +50,15 @@ async function statusReport(loaded: LoadedConfig, version: string): Promise<Stat
     version,
     listeners: { proxy, api: listener, ingest },
     folder: service && service.folder !== folder ? { service: service.folder, own: folder } : null,
-    data: service?.data ?? whereData(config.storage.postgres_dsn, folder),
+    data:
+      service?.data ??
+      (listener.state === 'up' ? published?.data : null) ?? // a service that answers, and cannot reach its database
+      whereData(config.storage.postgres_dsn, folder),
     journal_bytes: journalOnDisk(folder),
     journal_max_bytes: service ? limitOf(service) : config.journal.max_bytes,
     status,
     cassettes: status && (mounted?.answer ?? null),
-    processes: service?.processes ?? publishedService(folder)?.processes ?? [],
+    processes: service?.processes ?? published?.processes ?? [],
     remarks: [...remarks, ...(status ? mismatches(status, config.storage.postgres_dsn, version) : [])],
     settings: service?.settings ?? changedSettings(loaded),
   };

@@ -6,7 +6,7 @@ import type { Status } from '../../model/status.ts';
 import type { Io } from '../io.ts';
 import { isStatus } from '../is-status.ts';
 import { fetchReadApi } from '../read-api.ts';
-import { runsHere } from '../running-service.ts';
+import { publishedService, runsHere } from '../running-service.ts';
 
 export type Target = {
   /** The `.svc` where the cassettes are installed. */
@@ -38,7 +38,7 @@ export async function targetOf(loaded: LoadedConfig, { cwd }: Pick<Io, 'cwd'>): 
   const service = answer?.service;
   if (!service)
     return own(`of this folder; whether the service at ${address} reads it is not known. ${remarks.join('. ')}`, {
-      ...{ address, data: null, readsList: null },
+      ...{ address, data: publishedService(folder)?.data ?? null, readsList: null },
     });
   if (runsHere(service)) {
     const builtIn = service.settings.some(({ key, value }) => key === 'cassettes.built_in' && value === false);

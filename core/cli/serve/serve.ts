@@ -7,6 +7,7 @@ import type { ProcessState } from '../../model/status.ts';
 import type { Io } from '../io.ts';
 import { publishService } from '../running-service.ts';
 import { looksForUpdates, startUpdateChecks } from '../settings/update-checks.ts';
+import { whereData } from '../where-data.ts';
 import { bannerEnd, bannerStart, transcriptsOffer } from './banner.ts';
 import { canHoldAddresses, type HeldAddress, holdAddress } from './held-addresses.ts';
 import { internalOf } from './internal-listen.ts';
@@ -62,7 +63,10 @@ async function superviseUntilStopped(loaded: LoadedConfig, io: Io, options: Supe
   const log = openLog(loaded.config.log.level);
   if (!canHoldAddresses)
     log.warn('sockets cannot be passed on here: while a process is started again, its address refuses connections');
-  const published = publishService(loaded.folder, addressesOf(held), shared !== undefined);
+  const published = publishService(loaded.folder, addressesOf(held), {
+    data: whereData(loaded.config.storage.postgres_dsn, loaded.folder),
+    shared: shared !== undefined,
+  });
   let giveUp = (_error: OperatorError) => {};
   const failed = new Promise<never>((_, reject) => {
     giveUp = reject;

@@ -6,9 +6,11 @@ import { dirname, join, resolve } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { publishService } from '../../../core/cli/running-service.ts';
 import { printStatus } from '../../../core/cli/status.ts';
 import { keys } from '../../../core/config/keys.ts';
 import { loadConfig } from '../../../core/config/load.ts';
+import { lockFolder } from '../../../core/db/client/folder-lock.ts';
 import { statusExample } from '../../../core/model/status.ts';
 import type { Json } from '../../support/read-api.ts';
 import { emptyFolder, removeFolder, type Service, startService } from '../../support/serve.ts';
@@ -167,6 +169,29 @@ test('down: not running, where the data lie, and what waits in the journal', asy
     out,
     'journal         1.2 MB on disk; what of it is not in the database yet comes there at the next start\n',
   );
+  await removeFolder(cwd);
+});
+
+test('up without its database: its data lie where it has them, and what waits in the journal comes there by itself', async () => {
+  const cwd = await emptyFolder();
+  const own = join(cwd, '.svc');
+  const run = join(own, 'journal', '019aa5f0-8f1a-7c33-9d0e-3a6f5e0b7c11');
+  mkdirSync(run, { recursive: true });
+  writeFileSync(join(run, '00000001.seg'), Buffer.alloc(3_800));
+  const unlock = await lockFolder(own);
+  await listening(standIn({ code: 'database-unavailable' }, 503), async (address) => {
+    const published = publishService(
+      own,
+      { proxy: [], api: [address], ingest: [] },
+      { data: 'PostgreSQL at db.example/svc' }, // as its DSN was a flag, which these settings do not have
+    );
+    published.update([{ name: 'service', state: 'up', pid: 1, since: '2026-07-27T09:12:31Z', restarts: 0 }]);
+    const { code, out } = await status({ flags: { 'api.listen': address }, cwd });
+    assert.is(code, 1);
+    assert.match(out, 'data            PostgreSQL at db.example/svc\n');
+    assert.match(out, 'journal         3.8 kB on disk; what of it is not in the database yet comes there by itself\n');
+  });
+  await unlock();
   await removeFolder(cwd);
 });
 

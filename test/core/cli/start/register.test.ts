@@ -85,7 +85,7 @@ test('client commands find the service of the home folder unless one has run in 
   const { withdraw } = publishService(
     folder,
     { proxy: ['http://127.0.0.1:1'], api: ['http://127.0.0.1:2'], ingest: [] },
-    true,
+    { data: join(folder, 'data'), shared: true },
   );
   const cwd = join(home, 'project');
   mkdirSync(cwd);
