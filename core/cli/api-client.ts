@@ -11,6 +11,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
 import { parseJson } from '../parse-json.ts';
 import { getJson, type JsonResponse, type NoReply } from './get-json.ts';
+import { bodyText } from './print-response.ts';
 import { addresses, folderOfService, REPLY_TIMEOUT_MS } from './read-api.ts';
 import { publishedService } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
@@ -92,7 +93,7 @@ export async function openApiClient(loaded: LoadedConfig): Promise<ApiClient> {
     address,
     response,
     json: async <T>(request: ApiRequest) => {
-      const body = await text(await response(request));
+      const body = await bodyText(await response(request), request.what);
       return (body === '' ? undefined : parseJson(body)) as T;
     },
   };

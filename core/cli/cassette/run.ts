@@ -8,7 +8,7 @@ import { OperatorError } from '../../errors.ts';
 import { isObject, parseJson } from '../../parse-json.ts';
 import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
-import { copyBody, printJson } from '../print-response.ts';
+import { bodyText, copyBody, printJson } from '../print-response.ts';
 import { plain } from '../units.ts';
 import { kebab, type Operation, type OperationInput, operationsOf } from './operations.ts';
 
@@ -130,13 +130,15 @@ async function call({ method, path, inputs, body: kind }: Operation, called: Cal
       body: { ...(await bodyFrom(called.body)), ...Object.fromEntries(members) },
     }),
     headers: { accept: '*/*', ...Object.fromEntries(of('header').map(([{ name }, value]) => [name, textOf(value)])) },
-    what: 'call the cassette',
+    what: WHAT,
     timeoutMs: LATE_MS,
   });
   if (!/json/.test(response.headers['content-type'] ?? '') || /ndjson/.test(response.headers['content-type'] ?? ''))
-    return copyBody(response, io);
-  printJson(parseJson(await text(response)), io);
+    return copyBody(response, io, WHAT);
+  printJson(parseJson(await bodyText(response, WHAT)), io);
 }
+
+const WHAT = 'call the cassette';
 
 /** The service itself gives a cassette two minutes. */
 const LATE_MS = 120_000;

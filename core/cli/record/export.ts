@@ -7,7 +7,7 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import { openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
-import { copyBody } from '../print-response.ts';
+import { copyBody, cutOr } from '../print-response.ts';
 import { plain, sized } from '../units.ts';
 import { sessionOf } from './session-of.ts';
 
@@ -41,14 +41,13 @@ export async function exportSessions(
   const path = `/v1/cassettes/export/sessions${of}?${query}`;
   const body = await api.response({ path, what: 'export', headers: { accept: '*/*' } });
   try {
-    if (output === null || output === '-') return await copyBody(body, io);
+    if (output === null || output === '-') return await copyBody(body, io, 'export');
     const bytes = await writeWhole(body, output, io);
     io.err(`Exported ${sized(bytes)} to ${output}\n`);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const cut = code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE' || message === 'aborted';
-    const why = cut ? "the service broke it off; its log says why ('svc status' shows what is wrong)" : message;
-    throw new OperatorError(`Cannot export: ${why}`, 1, { cause: error });
+    const reported = cutOr(error, 'export');
+    if (reported instanceof OperatorError) throw reported;
+    throw new OperatorError(`Cannot export: ${(error as Error).message}`, 1, { cause: error });
   }
 }
 

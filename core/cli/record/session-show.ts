@@ -25,7 +25,7 @@ export async function showSession(word: string, options: ShowOptions, loaded: Lo
   const api = await openApiClient(loaded);
   const newest = word === 'last' ? await newestSession(api) : null;
   const id = newest?.id ?? (await sessionOf(word, api, io.home));
-  if (options.json) return copyBody(await api.response({ path: `/v1/sessions/${id}/traces`, what: WHAT }), io);
+  if (options.json) return copyBody(await api.response({ path: `/v1/sessions/${id}/traces`, what: WHAT }), io, WHAT);
   const reading = tracesOf(api, id, options.last);
   reading.catch(() => {}); // where there is no such session, this is said of the session
   const session = newest ?? (await api.json<{ session: Session }>({ path: `/v1/sessions/${id}`, what: WHAT })).session;
