@@ -12,6 +12,7 @@ import { DatabaseError, OperatorError, Refusal } from '../../errors.ts';
 import type { Io } from '../io.ts';
 import { openForReading, serviceInstead } from '../open-for-reading.ts';
 import { terminalProgress } from '../progress.ts';
+import { systemProblem } from '../system-error.ts';
 import { plain, several, sized } from '../units.ts';
 
 export type BackupOptions = { output: string; json: boolean; version: string };
@@ -77,12 +78,22 @@ async function* source(loaded: LoadedConfig, version: string): AsyncGenerator<Ui
     }
     return;
   }
-  const database = await openForReading(loaded, CANNOT);
+  const database = await openForReading(loaded, CANNOT).catch((error: unknown) => {
+    throw ofFolder(error, loaded.folder);
+  });
   try {
     yield* writeBackup({ execute: database.execute, version });
   } finally {
     await database.close();
   }
+}
+
+/** What the system refuses at the database is the folder's, and not the file's that is written. */
+function ofFolder(error: unknown, folder: string): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof OperatorError || error instanceof DatabaseError || typeof code !== 'string') return error;
+  const message = systemProblem(error) ?? `${CANNOT}: the database in '${plain(folder)}' cannot be opened (${code})`;
+  return new OperatorError(message, 1, { cause: error });
 }
 
 async function writeTo(

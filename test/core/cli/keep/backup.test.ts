@@ -259,6 +259,28 @@ if (cluster && hasPgbouncer())
   test('the same through PgBouncer in transaction mode', () => goesRound({ pooled: true }));
 else console.log('skip: a restore through PgBouncer: it or SVC_TEST_DSN is not there');
 
+test('a folder that cannot be used is named, and not the file that would be written', async () => {
+  const cwd = await newFolder();
+  await cp(join(await templateFolder(), 'data'), join(cwd, '.svc', 'data'), { recursive: true });
+  const lock = join(cwd, '.svc', 'lock.019aa5f0-8f1a-7c33-9d0e-3a6f5e0b7c11');
+  await mkdir(lock); // a folder there is as unreadable as one of a broken disk is, for root too
+  const written = backUp(
+    loadedAt(cwd),
+    { output: 'out', json: false, version: '0.1.0' },
+    { out: () => {}, err: () => {}, cwd },
+  );
+  const error = await written.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  assert.instance(error, OperatorError);
+  assert.is(
+    (error as Error).message,
+    `Cannot make a backup: the database in '${join(cwd, '.svc')}' cannot be opened (ERR_FS_EISDIR)`,
+  );
+  assert.not.ok(existsSync(join(cwd, 'out.part')));
+});
+
 test('a database that holds anything is left alone', async () => {
   assert.match(
     await refused(source, file),
