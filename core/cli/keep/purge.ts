@@ -5,6 +5,7 @@ import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
 import { terminalProgress } from '../progress.ts';
 import { sessionOf } from '../record/session-of.ts';
+import { instantOf } from '../record/time-option.ts';
 import { counted, plain, several, sized } from '../units.ts';
 import { confirmRemoval } from './confirm-removal.ts';
 import { purgeSessions, type SessionPurged } from './purge-sessions.ts';
@@ -40,8 +41,9 @@ export async function purge(
 ): Promise<void> {
   refuseWrongUse(options);
   const { json, dryRun, yes, reason } = options;
+  const filter = filterOf(options);
   const client = await openApiClient(loaded);
-  const listed = await selected(client, options, io.home);
+  const listed = await selected(client, { sessions: options.sessions, filter }, io.home);
   const turns = listed.reduce((sum, { raw_turns }) => sum + raw_turns, 0);
   const all = `${several(listed.length, 'session')} with ${several(turns, 'turn')}`;
   if (dryRun) {
@@ -72,17 +74,19 @@ function refuseWrongUse({ sessions, project, before, after }: PurgeOptions): voi
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
+/** As parameters of the read API. @throws {OperatorError} 2: a time is none */
+const filterOf = ({ project, before, after }: PurgeOptions): Record<string, string> => ({
+  ...(project !== null && { project }),
+  ...(before !== null && { before: instantOf(before, { flag: '--before', what: 'purge' }) }),
+  ...(after !== null && { since: instantOf(after, { flag: '--after', what: 'purge' }) }),
+});
+
 async function selected(
   client: ApiClient,
-  { sessions, project, before, after }: PurgeOptions,
+  { sessions, filter }: Pick<PurgeOptions, 'sessions'> & { filter: Record<string, string> },
   home: string,
 ): Promise<Listed[]> {
-  if (sessions.length === 0)
-    return listedBy(client, {
-      ...(project !== null && { project }),
-      ...(before !== null && { before }),
-      ...(after !== null && { since: after }),
-    });
+  if (sessions.length === 0) return listedBy(client, filter);
   const listed: Listed[] = [];
   const named = new Set<string>();
   for (const word of sessions) named.add(UUID.test(word) ? word.toLowerCase() : await sessionOf(word, client, home));

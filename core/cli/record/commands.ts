@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandParts } from '../command-parts.ts';
 import { addClientOptions } from '../options.ts';
 import { SESSION_ARGUMENT } from './session-argument.ts';
+import { instantOf } from './time-option.ts';
 
 type Parsed = Record<string, unknown>;
 
@@ -29,7 +30,7 @@ function addSessionCommands(program: Command, { io, loaded }: CommandParts): voi
     .action(async (parsed: Parsed) => {
       const { limit, json, starred, reverse } = parsed;
       const filter = {
-        ...filterOf(parsed),
+        ...filterOf(parsed, 'list the sessions'),
         ...texts(parsed, { text: 'text', status: 'status', sort: 'sort' }),
         ...(starred === true && { starred: 'true' }),
         ...(reverse === true && { direction: 'asc' }),
@@ -129,7 +130,7 @@ function addTotalCommands(program: Command, { io, loaded }: CommandParts): void 
     .addOption(new Option('--bucket <time>', 'of each day or hour (UTC) as well').choices(['day', 'hour']))
     .option('--json', 'as one JSON document')
     .action(async (parsed: Parsed) => {
-      const options = { filter: filterOf(parsed), json: parsed.json === true };
+      const options = { filter: filterOf(parsed, 'read the statistics'), json: parsed.json === true };
       if (parsed.by !== undefined || parsed.bucket !== undefined) {
         const by = SPEND_KEYS[String(parsed.by ?? 'model') as keyof typeof SPEND_KEYS];
         const spend = { ...options, by, bucket: parsed.bucket as 'day' | 'hour' | undefined };
@@ -160,7 +161,7 @@ function addSearchCommands(program: Command, { io, loaded }: CommandParts): void
     .option('--json', 'as one JSON document')
     .action(async (words: string[], parsed: Parsed) => {
       const { mode, limit, json } = parsed;
-      const filter = { ...filterOf(parsed), ...texts(parsed, { in: 'in', tool: 'tool' }) };
+      const filter = { ...filterOf(parsed, 'find it'), ...texts(parsed, { in: 'in', tool: 'tool' }) };
       const options = { mode: String(mode), filter, limit: Number(limit), json: json === true };
       await (await import('./find.ts')).find(words.join(' '), options, loaded(parsed), io);
     });
@@ -170,7 +171,7 @@ function addSearchCommands(program: Command, { io, loaded }: CommandParts): void
     .argument('[session]', SESSION_ARGUMENT)
     .option('--since <time>', 'active then or later: a day, today, yesterday or a timestamp; 30 days ago without it')
     .option('--until <time>', 'active before; as --since')
-    .option('--detail <how>', 'spans, or traces: turns without their steps')
+    .addOption(new Option('--detail <how>', 'spans, or traces: turns without their steps').choices(['spans', 'traces']))
     .option('-o, --output <file>', 'into this file, which is there once it is complete')
     .action(async (session: string | undefined, parsed: Parsed) => {
       const option = (name: string) => (typeof parsed[name] === 'string' ? parsed[name] : null);
@@ -230,12 +231,19 @@ const addFilters = (command: Command): Command =>
     .option('--since <time>', `seen ${SINCE}`)
     .option('--until <time>', 'started before; as --since');
 
-/** The filters of `addFilters` as parameters of the read API. */
-const filterOf = (parsed: Parsed): Record<string, string> =>
-  texts(parsed, {
-    ...{ project: 'project', agent: 'agent_name', model: 'model', provider: 'provider', harness: 'harness_id' },
-    ...{ since: 'since', until: 'until' },
-  });
+/** The filters of `addFilters` as parameters of the read API. @throws {OperatorError} 2: a time is none */
+function filterOf(parsed: Parsed, what: string): Record<string, string> {
+  const times = Object.entries(texts(parsed, { since: 'since', until: 'until' })).map(([name, text]) => [
+    name,
+    instantOf(text, { flag: `--${name}`, what }),
+  ]);
+  return {
+    ...texts(parsed, {
+      ...{ project: 'project', agent: 'agent_name', model: 'model', provider: 'provider', harness: 'harness_id' },
+    }),
+    ...Object.fromEntries(times),
+  };
+}
 
 /** The options that are texts, under the names of the read API. */
 const texts = (parsed: Parsed, names: Readonly<Record<string, string>>): Record<string, string> =>

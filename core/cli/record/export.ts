@@ -8,8 +8,9 @@ import { OperatorError } from '../../errors.ts';
 import { openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
 import { copyBody, cutOr } from '../print-response.ts';
-import { plain, sized } from '../units.ts';
+import { sized } from '../units.ts';
 import { sessionOf } from './session-of.ts';
+import { instantOf } from './time-option.ts';
 
 export type ExportOptions = {
   since: string | null;
@@ -31,13 +32,13 @@ export async function exportSessions(
   const { since, until, detail, output } = options;
   if (word !== null && (since !== null || until !== null))
     throw new OperatorError('Cannot export: a session is exported whole; leave out --since and --until', 2);
-  const api = await openApiClient(loaded);
-  const of = word === null ? '' : `/${await sessionOf(word, api, io.home)}`;
   const query = new URLSearchParams({
-    ...(since !== null && { since: instantOf(since, '--since') }),
-    ...(until !== null && { until: instantOf(until, '--until') }),
+    ...(since !== null && { since: instantOf(since, { flag: '--since', what: 'export' }) }),
+    ...(until !== null && { until: instantOf(until, { flag: '--until', what: 'export' }) }),
     ...(detail !== null && { detail }),
   });
+  const api = await openApiClient(loaded);
+  const of = word === null ? '' : `/${await sessionOf(word, api, io.home)}`;
   const path = `/v1/cassettes/export/sessions${of}?${query}`;
   const body = await api.response({ path, what: 'export', headers: { accept: '*/*' } });
   try {
@@ -67,19 +68,4 @@ async function writeWhole(body: IncomingMessage, path: string, { err, isInteract
     clearInterval(progress);
     if (isInteractive) err('\r');
   }
-}
-
-const DAY = /^\d{4}-\d\d-\d\d$/;
-const DAY_MS = 86_400_000;
-
-/** Days as in other commands: the cassette takes timestamps only. */
-function instantOf(text: string, flag: string): string {
-  const day = { today: 0, yesterday: 1 }[text];
-  const stamp = day === undefined ? text : new Date(Date.now() - day * DAY_MS).toISOString().slice(0, 10);
-  if (DAY.test(stamp)) return `${stamp}T00:00:00Z`;
-  if (!Number.isNaN(Date.parse(stamp))) return stamp;
-  throw new OperatorError(
-    `Cannot export: ${flag} must be a day such as 2026-07-27, today, yesterday or a timestamp, not '${plain(text)}'`,
-    2,
-  );
 }

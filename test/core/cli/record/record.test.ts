@@ -68,10 +68,32 @@ databaseSuite('the record in the terminal', (test, database) => {
     assert.equal(await ids('--sort', 'total_cost', '--reverse', '-n', '1'), [
       dearest.filter((id) => id !== dearest.at(-1)).at(-1),
     ]);
-    const [status, why] = await refused('sessions', '--since', 'never');
+    const [status, why] = await refused('sessions', '--sort', 'never');
     assert.is(status, 1);
-    assert.match(why, /^Cannot list the sessions: Cannot read the query: "since" must be/);
+    assert.match(why, /^Cannot list the sessions: Cannot read the query: "sort" /);
     assert.is((await called(['sessions', '-n', '0'])).status, 2);
+  });
+
+  test('a time that is none is wrong usage, in the words of the command, before a service is looked for', async () => {
+    const lines = [
+      [['sessions'], '--since', 'list the sessions'],
+      [['stats'], '--since', 'read the statistics'],
+      [['stats', '--by', 'model'], '--until', 'read the statistics'],
+      [['find', 'midnight'], '--until', 'find it'],
+      [['export'], '--since', 'export'],
+      [['purge'], '--before', 'purge'],
+      [['purge'], '--after', 'purge'],
+    ] as const;
+    const env = { SVC_CLIENT_API_TARGET: 'http://127.0.0.1:2' };
+    for (const [words, flag, what] of lines)
+      for (const time of ['nonsense', '2026-13-01', '2026-07-27 10:00', '2026']) {
+        const { status, err } = await svc([...words, flag, time], { cwd, env });
+        const must = `${flag} must be a day such as 2026-07-27, today, yesterday or a timestamp such as 2026-07-27T09:30:00Z`;
+        assert.equal([status, err], [2, `Cannot ${what}: ${must}, not '${time}'\n`]);
+      }
+    assert.is((await svc(['export', '--detail', 'xx'], { cwd, env })).status, 2);
+    for (const time of ['yesterday', '2026-07-27', '2026-07-27T09:30:00.5+02:00'])
+      assert.is((await called(['stats', '--since', time])).status, 0);
   });
 
   test('a conversation reads as it went: prompt, thinking, answer, tools with folded results, failures', async () => {
