@@ -95,9 +95,12 @@ async function takeOut(name: string, builtIn: boolean, loaded: LoadedConfig, io:
   await writeList(file, written).catch((error: NodeJS.ErrnoException) => {
     throw new OperatorError(`Cannot write '${file}': ${error.code}`, 1, { cause: error });
   });
-  return builtIn
-    ? `Switched off ${name}, which comes with svc, in ${file}; a service that runs withdraws it by itself\n`
-    : `Removed ${name} from ${file}; a service that runs withdraws it by itself\n`;
+  if (!builtIn) return `Removed ${name} from ${file}; a service that runs withdraws it by itself\n`;
+  const own = text !== null && withoutEntry(text, name) !== text ? 'Your own entry for it is replaced. ' : '';
+  return (
+    `Switched off ${name}, which comes with svc, in ${file}; a service that runs withdraws it by itself\n` +
+    `${own}To have ${name} as it comes with svc, take its entry out of that file\n`
+  );
 }
 
 /** null: there is no database. @throws {OperatorError} nothing was removed yet */

@@ -65,11 +65,16 @@ test('it goes off the list with what was installed, and the others stay', async 
 });
 
 test('one that comes with the package is switched off, also where the user had another in its place', async () => {
-  assert.match(await remove('search'), /^Switched off search, which comes with svc, in /);
+  const back = 'To have search as it comes with svc, take its entry out of that file\n';
+  const off = await remove('search');
+  assert.match(off, /^Switched off search, which comes with svc, in /);
+  assert.match(off, `\n${back}`);
   assert.equal(await names(), ['other', '-search', 'tally']);
   await writeFile(files().candidates[0] ?? '', '{"cassettes": [{"name": "search", "source": "./mine"}]}');
-  await remove('search');
+  assert.match(await remove('search'), `Your own entry for it is replaced. ${back}`);
   assert.equal(await names(), ['-search']);
+  await writeFile(files().candidates[0] ?? '', '{"cassettes": []}');
+  assert.equal(await names(), ['search']);
 });
 
 test('a name that is on no list is refused, with the one that was likely meant', async () => {
