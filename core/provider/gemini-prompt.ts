@@ -49,30 +49,39 @@ function pictureTokens({ width, height }: PictureSize): number {
   return 258 * Math.ceil(width / 768) * Math.ceil(height / 768);
 }
 
+/** The parts with the way to each: the API takes a single one in place of their list. null: there are none. */
+function partsIn({ parts }: Fields): { part: unknown; at: BlockPart['at'] }[] | null {
+  if (isFields(parts)) return [{ part: parts, at: ['parts'] }];
+  return Array.isArray(parts) ? parts.map((part, i) => ({ part, at: ['parts', i] })) : null;
+}
+
 /** An element may declare any number of functions. */
 function toolParts(raw: unknown): BlockPart[] {
   const tool = fields(raw);
   const key = keyIn(tool, 'functionDeclarations');
   const declared = key === undefined ? null : tool[key];
+  const declaration = (one: unknown, at: BlockPart['at']) => {
+    const { name, description } = fields(one);
+    return blockPart(at, '', 'tool-definition', { name: text(name), text: text(description) || null });
+  };
+  if (key !== undefined && isFields(declared)) return [declaration(declared, [key])];
   if (key === undefined || !Array.isArray(declared))
     return [blockPart([], '', 'tool-definition', { name: Object.keys(tool)[0] ?? '' })];
-  return declared.map((one, i) => {
-    const { name, description } = fields(one);
-    return blockPart([key, i], '', 'tool-definition', { name: text(name), text: text(description) || null });
-  });
+  return declared.map((one, i) => declaration(one, [key, i]));
 }
 
 function systemParts(raw: unknown): BlockPart[] {
-  const { parts } = fields(raw);
-  if (!Array.isArray(parts)) return wholeText(raw, 'system', 'instructions');
-  return parts.map((part, i) => blockPart(['parts', i], 'system', 'instructions', { text: textIn(part) }));
+  const parts = partsIn(fields(raw));
+  if (!parts) return wholeText(raw, 'system', 'instructions');
+  return parts.map(({ part, at }) => blockPart(at, 'system', 'instructions', { text: textIn(part) }));
 }
 
 function contentParts(raw: unknown): BlockPart[] {
-  const { role: named, parts } = fields(raw);
-  const role = text(named);
-  if (!Array.isArray(parts)) return wholeText(raw, role, 'other');
-  return parts.map((part, i) => contentPart(fields(part), role, ['parts', i]));
+  const content = fields(raw);
+  const role = text(content.role);
+  const parts = partsIn(content);
+  if (!parts) return wholeText(raw, role, 'other');
+  return parts.map(({ part, at }) => contentPart(fields(part), role, at));
 }
 
 function contentPart(part: Fields, role: string, at: BlockPart['at']): BlockPart {
@@ -88,7 +97,7 @@ function contentPart(part: Fields, role: string, at: BlockPart['at']): BlockPart
   const result = valueIn(part, 'functionResponse') ?? valueIn(part, 'codeExecutionResult');
   if (isFields(result)) {
     const output = fields(result.response).output ?? result.output;
-    const files = Array.isArray(result.parts) ? result.parts : [];
+    const files = (partsIn(result) ?? []).map(({ part }) => part);
     return blockPart(at, role, 'tool-result', {
       name: typeof output === 'string' ? '' : text(result.name),
       text: typeof output === 'string' ? output : null,

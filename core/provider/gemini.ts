@@ -15,7 +15,10 @@ import { bodyShape, bodyText, type StreamEvent, streamEvents } from './sse.ts';
 const named = (from: Fields, camel: string): unknown =>
   from[camel] ?? from[camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
 
-const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+/** A repeated field, in place of whose list the API takes a single object too, as JSON of Protocol Buffers. */
+const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : isFields(value) ? [value] : []);
+
+const toolsIn = (element: unknown): number => list(named(fields(element), 'functionDeclarations')).length || 1;
 
 const CALL =
   /\/(?:models|tunedModels|endpoints)\/([^/:%?]+)(?::|%3A)(generateContent|streamGenerateContent)\/*(?:\?|$)/i;
@@ -32,17 +35,19 @@ const format: WireFormat<'gemini.generate'> = {
   messagesKey: 'contents',
   systemKey: null,
   toolsKey: 'tools',
-  toolsIn: (element) => list(named(fields(element), 'functionDeclarations')).length || 1,
+  toolsIn,
   joinsAnswer: true, // Google's own client sends each chunk of a stream back as a content
   splitsTexts: true,
   isNoOp: () => false,
   requestHead(skeleton, counts) {
-    if (!Array.isArray(skeleton.contents)) throw new Unreadable('Cannot read a Gemini request: it has no contents');
+    const { contents, tools } = skeleton;
+    if (!Array.isArray(contents) && !isFields(contents))
+      throw new Unreadable('Cannot read a Gemini request: it has no contents');
     return {
       model: text(skeleton.model).replace(/^models\//, ''),
       stream: false,
       max_tokens: limit(named(fields(named(skeleton, 'generationConfig')), 'maxOutputTokens')),
-      tool_count: counts.tools,
+      tool_count: isFields(tools) ? toolsIn(tools) : counts.tools,
       conversation_id: '',
       previous_response_id: '',
     };
@@ -53,9 +58,10 @@ const format: WireFormat<'gemini.generate'> = {
   },
   systemPrompts(skeleton) {
     const prompt = named(skeleton, 'systemInstruction');
-    return [isFields(prompt) ? prompt.parts : prompt];
+    const parts = isFields(prompt) ? prompt.parts : prompt;
+    return [isFields(parts) ? [parts] : parts];
   },
-  messagesOutside: () => [],
+  messagesOutside: ({ contents }) => (isFields(contents) ? [message(contents)] : []),
   message,
   reply,
   stopReasons: {
@@ -104,17 +110,18 @@ const roles: Record<string, Message['role']> = { '': 'user', user: 'user', model
 
 function message(element: unknown): Message {
   if (!isFields(element)) throw new Unreadable('Cannot read a Gemini content: it is no object');
-  const role = Object.hasOwn(roles, text(element.role)) ? roles[text(element.role)] : undefined;
+  const word = text(element.role).toLowerCase(); // samples for Vertex have `USER`
+  const role = Object.hasOwn(roles, word) ? roles[word] : undefined;
   if (role === undefined) throw new Unreadable('Cannot read a Gemini content: its role is unknown');
   assertShallow(element, 'a Gemini content');
   return { role, content: partsOf(element).flatMap(blocks) };
 }
 
 function partsOf({ parts }: Fields): unknown[] {
-  if (parts !== undefined && parts !== null && !Array.isArray(parts)) {
+  if (parts !== undefined && parts !== null && !Array.isArray(parts) && !isFields(parts)) {
     throw new Unreadable('Cannot read a Gemini content: its parts are no list');
   }
-  return parts ?? [];
+  return list(parts);
 }
 
 /** The block of a part; none for an empty text, such as the last one of a stream. One that is not known is passed on whole. */

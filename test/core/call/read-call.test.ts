@@ -10,8 +10,11 @@ import { builtIn } from '../../../core/call/reader.ts';
 import { sliceId } from '../../../core/capture/slice-codec.ts';
 import { anthropicMessages } from '../../../core/provider/anthropic-messages.ts';
 import type { WireFormat } from '../../../core/provider/format.ts';
+import { gemini } from '../../../core/provider/gemini.ts';
 import { openaiChat } from '../../../core/provider/openai-chat.ts';
 import { chat, chatAnswer, recordedJournalCalls } from '../../support/captured-calls.ts';
+
+const [geminiGenerate] = gemini.formats;
 
 const facts = {
   format: 'openai.chat' as const,
@@ -206,6 +209,28 @@ test('request bodies are decoded; a torn one cannot be read', () => {
   });
   assert.is(torn.cut, null);
   assert.is(torn.unreadable, 'Cannot decode a body: it ends early');
+});
+
+test('a Gemini request is read the same with lists and with the one element in place of each', () => {
+  const readGemini = (request: unknown) =>
+    readCall(
+      builtIn,
+      { ...facts, format: 'gemini.generate' },
+      { request: opened(request, geminiGenerate), answer: null },
+      readingMemory(),
+    );
+  const listed = readGemini({ contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] });
+  for (const contents of [
+    { role: 'user', parts: { text: 'Hello' } },
+    { parts: [{ text: 'Hello' }] },
+    [{ parts: [{ text: 'Hello' }] }],
+    [{ role: 'USER', parts: { text: 'Hello' } }],
+  ]) {
+    const { unreadable, messages, call } = readGemini({ contents });
+    assert.is(unreadable, null);
+    assert.is(messages.length, 1);
+    assert.is(call.tip_hash, listed.call.tip_hash, JSON.stringify(contents));
+  }
 });
 
 const recorded = await recordedJournalCalls();

@@ -190,6 +190,24 @@ for (const { id } of formats)
     }
   });
 
+test('a Gemini request with one element in place of a list has the same blocks', () => {
+  const single = {
+    contents: { role: 'USER', parts: { text: 'look' } },
+    system_instruction: { parts: { text: 'be brief' } },
+    tools: { functionDeclarations: { name: 'read' } },
+  };
+  const { blocks } = promptIn('gemini.generate', single);
+  assert.equal(
+    blocks.map(({ section, kind, path, label }) => [section, kind, path, label]),
+    [
+      ['tools', 'tool-definition', 'tools.functionDeclarations', 'read'],
+      ['system', 'instructions', 'system_instruction.parts', 'be brief'],
+      ['messages', 'user', 'contents.parts', 'look'],
+    ],
+  );
+  for (const block of blocks) assert.equal(block.json(), valueAtPath(single, block.path), block.path);
+});
+
 test('a body that repeats a key, or has its arrays where nobody expects them, is read as a parser reads it', () => {
   const repeated =
     '{"messages":[{"role":"user","content":"old"}],"model":"m","messages":[{"role":"user","content":"new"}]}';

@@ -183,6 +183,9 @@ test('roles are those of the API; none is that of a person', () => {
     ['model', 'assistant'],
     ['function', 'tool'],
     [undefined, 'user'],
+    ['USER', 'user'],
+    ['MODEL', 'assistant'],
+    ['FUNCTION', 'tool'],
   ] as const)
     assert.is(format.message({ role, parts: [] }).role, ours);
   for (const bad of [{ role: 'constructor', parts: [] }, null, 'hi', { role: 'user', parts: 'hi' }, { parts: [1] }])
@@ -214,6 +217,28 @@ test('what a request asks for is in its path and its body', () => {
   ]) {
     assert.equal(format.systemPrompts({ systemInstruction }), [[{ text: 'Be brief' }]]);
     assert.equal(format.systemPrompts({ system_instruction: systemInstruction }), [[{ text: 'Be brief' }]]);
+  }
+});
+
+test('in place of a list there may be its one element, as Google’s own samples have it', () => {
+  const content = { role: 'user', parts: { text: 'Hello' } };
+  const message = { role: 'user', content: [{ type: 'text', text: 'Hello' }] };
+  assert.equal(format.message(content), message);
+  assert.equal(format.messagesOutside({ contents: content }), [message]);
+  assert.equal(format.messagesOutside({ contents: [content] }), [], 'a list is read element by element');
+  const image = { inline_data: { mime_type: 'image/png', data: 'AAAA' } };
+  const result = { functionResponse: { name: 'f', response: {}, parts: image } };
+  assert.equal(format.message({ parts: result }).content[0]?.content, [image]);
+  const counts = { messages: 0, tools: 0 };
+  assert.is(format.requestHead({ contents: content }, counts).tool_count, 0);
+  const tools = { function_declarations: [{ name: 'f' }, { name: 'g' }] };
+  assert.is(format.requestHead({ contents: content, tools }, counts).tool_count, 2);
+  assert.is(format.toolsIn?.({ functionDeclarations: { name: 'f' } }), 1);
+  for (const contents of ['Hello', 1, null])
+    assert.throws(() => format.requestHead({ contents }, counts), isUnreadable);
+  for (const key of ['systemInstruction', 'system_instruction']) {
+    assert.equal(format.systemPrompts({ [key]: { parts: { text: 'Be brief' } } }), [[{ text: 'Be brief' }]]);
+    assert.equal(format.systemPrompts({ [key]: 'Be brief' }), ['Be brief']);
   }
 });
 
