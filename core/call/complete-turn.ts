@@ -64,7 +64,7 @@ function turnOf(
   read: ReadCall,
 ): Prepared {
   const { response, ending, status, whole, keep } = exchange;
-  const { unreadable, reply } = read;
+  const { unreadable, reply, answer_unreadable } = read;
   const request = requestRecipe(exchange.request, cut);
   const requestHeaders = storedHeaders(exchange.request_headers);
   const responseHeaders = exchange.response_headers && storedHeaders(exchange.response_headers);
@@ -95,7 +95,10 @@ function turnOf(
     retry: retryCount(exchange.request_headers) > 0,
     requested_at: exchange.requested_at,
     nodes,
-    outcome: outcomeOfTurn({ ending, status, whole, keep, unreadable, reply, streamed: read.call.stream }),
+    outcome: outcomeOfTurn({
+      ...{ ending, status, whole, keep, unreadable, reply, answer_unreadable },
+      streamed: read.call.stream,
+    }),
     ending,
     provider: exchange.provider,
     format: exchange.format ?? '',
@@ -115,7 +118,7 @@ function turnOf(
     meta: {
       ...exchange.meta,
       ...(unreadable !== null && { request_unreadable: unreadable }),
-      ...(read.answer_unreadable !== null && { answer_unreadable: read.answer_unreadable }),
+      ...(answer_unreadable !== null && { answer_unreadable }),
       ...(keep !== 'full' && { kept: keep }),
     },
   };

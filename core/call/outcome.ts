@@ -64,19 +64,24 @@ type EndedCall = {
   keep: 'full' | 'metadata';
   unreadable: string | null; // why the request cannot be read
   reply: Reply | null; // null: none, or it cannot be read
+  answer_unreadable: string | null; // why the response cannot be read
   streamed: boolean; // as the request wanted it
 };
 
 /**
- * `captured`: it is whole and was read. A request that cannot be read is stored all the same. Depends on the bytes and on how well we
+ * `captured`: it is whole and was read. What cannot be read, request or response, is stored all the same. Depends on the bytes and on how well we
  * can read them: a fixed reader may yield another outcome for the same call.
  */
 export function outcomeOfTurn(call: EndedCall): Only<'captured' | 'partial' | 'undecodable'> {
-  const { ending, status, whole, keep, unreadable, reply, streamed } = call;
+  const { ending, status, whole, keep, unreadable, reply, answer_unreadable, streamed } = call;
   const hungUpAtEnd = streamed && ending === 'client_closed' && reply?.complete === true; // after the last event a client may hang up, as Codex does
   if (!(ending === 'complete' || hungUpAtEnd) || !whole || status === null) return 'partial';
   if (keep === 'metadata') return 'captured';
   if (unreadable !== null) return 'undecodable';
   const succeeded = status >= 200 && status < 300;
-  return succeeded && !reply?.complete ? 'partial' : 'captured';
+  if (!succeeded || reply?.complete || NO_CONTENT.includes(status)) return 'captured';
+  return answer_unreadable === null ? 'partial' : 'undecodable';
 }
+
+/** A response with one of these has no body by its definition: RFC 9110, 15.3.5 and 15.3.6. */
+const NO_CONTENT: readonly number[] = [204, 205];

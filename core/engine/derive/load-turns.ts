@@ -66,8 +66,8 @@ function callTurn(
     headers: responseHeaders,
   };
   const isRefusal = answer !== null && status !== null && status >= 400;
-  const read = format ? readAnswer(format, answer, answers).reply : null;
-  const reply = read ?? (format && isRefusal ? refusalIn(answer) : null);
+  const read = format ? readAnswer(format, answer, answers) : null;
+  const reply = read?.reply ?? (format && isRefusal ? refusalIn(answer) : null);
   const { unreadable, whole, kept } = stored;
   const ending = Ending.parse(stored.ending);
   return {
@@ -100,6 +100,7 @@ function callTurn(
       streamed: stored.stream,
       keep: kept ? 'full' : 'metadata',
       unreadable: unreadable === '' ? null : unreadable,
+      answer_unreadable: read?.unreadable ?? null,
     }),
     ending,
     retry_count: retryCount(requestHeaders),

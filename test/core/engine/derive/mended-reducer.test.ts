@@ -157,13 +157,13 @@ databaseSuite('a mended reducer', (test, database) => {
     assert.equal(
       turns.map(({ outcome, meta }) => [outcome, (meta as Json).answer_unreadable]),
       [
-        ['partial', WHY],
-        ['partial', WHY],
+        ['undecodable', WHY],
+        ['undecodable', WHY],
         ['captured', WHY],
       ],
     );
     await derive(database(), reading(FAULTS.answer));
-    assert.equal(await statuses(database()), ['partial ', 'partial ', 'error overloaded_error']);
+    assert.equal(await statuses(database()), ['partial undecodable', 'partial undecodable', 'error overloaded_error']);
     const stats = await database().execute('readStats', noFilter);
     const { session_count, completed_count, input_tokens, output_tokens, total_cost } = stats;
     assert.equal([session_count, completed_count, input_tokens, output_tokens, total_cost], [1, 0, 0, 0, 0]);

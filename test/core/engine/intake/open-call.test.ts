@@ -37,12 +37,21 @@ const streamed = (finish_reason: string | null) => ({
   responseHeaders: [['content-type', 'text/event-stream']] as HeaderList,
 });
 
+const coded = (coding: string): HeaderList => [['content-encoding', coding]];
+
 test('outcomes', () => {
   const cases: [string, Omit<CallLike, 'n'>][] = [
     ['turn captured complete', { request }],
     ['turn captured complete', { request, response: '{"error":{"message":"busy","type":"overloaded"}}', status: 529 }],
     ['turn captured complete', { request, response: 'busy', status: 503 }],
-    ['turn partial complete', { request, response: 'what is this' }],
+    ['turn undecodable complete', { request, response: 'what is this' }],
+    ['turn undecodable complete', { request, response: chatAnswer('Hi'), responseHeaders: coded('gzip') }],
+    ['turn undecodable complete', { request, response: chatAnswer('Hi'), responseHeaders: coded('none') }],
+    ['turn partial client_closed', { request, response: chatAnswer('Hi'), responseHeaders: coded('none'), ...left }],
+    ['turn captured complete', { request, response: 'busy', responseHeaders: coded('none'), status: 503 }],
+    ['turn captured complete', { request, response: '', status: 204 }],
+    ['turn captured complete', { request, response: '', status: 205 }],
+    ['turn captured complete', { request, response: '', status: 304 }],
     [
       'turn partial complete',
       {
