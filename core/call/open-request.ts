@@ -3,7 +3,7 @@ import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import { cutAfter, type KnownCut } from '../capture/shared-slices.ts';
 import { sliceId } from '../capture/slice-codec.ts';
 import { type Piece, parseElement, skeletonOf } from '../capture/slices.ts';
-import { type HeaderList, headerOf } from '../model/headers.ts';
+import { contentCoding, type HeaderList } from '../model/headers.ts';
 import type { RequestHead } from '../model/reply.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
 
@@ -63,7 +63,7 @@ function reasonIn(error: unknown): string {
 /** The body under its content coding; null, with the reason, when it cannot be decoded whole. */
 function decodedRequest(bytes: Uint8Array, headers: HeaderList): { body: Uint8Array | null; undecoded: string | null } {
   try {
-    const { bytes: body, salvaged } = decodeBodySync(bytes, headerOf(headers, 'content-encoding'));
+    const { bytes: body, salvaged } = decodeBodySync(bytes, contentCoding(headers));
     return salvaged ? { body: null, undecoded: 'Cannot decode a body: it ends early' } : { body, undecoded: null };
   } catch (error) {
     if (error instanceof Undecodable) return { body: null, undecoded: error.message };

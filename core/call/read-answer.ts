@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import { collectAfterLarge } from '../collect-garbage.ts';
-import { type HeaderList, headerOf } from '../model/headers.ts';
+import { contentCoding, type HeaderList, headerOf } from '../model/headers.ts';
 import type { Reply } from '../model/reply.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
 import { REDUCED_TYPE, reducedReply } from '../provider/reduced-reply.ts';
@@ -24,7 +24,7 @@ export const answerCache = (): AnswerCache => new LRUCache({ max: 256, maxSize: 
 export function readAnswer(format: WireFormat, answer: AnswerBytes | null, answers?: AnswerCache): AnswerRead {
   if (!answer || answer.bytes.byteLength === 0) return { reply: null, unreadable: null };
   const type = headerOf(answer.headers, 'content-type') ?? '';
-  const encoding = headerOf(answer.headers, 'content-encoding');
+  const encoding = contentCoding(answer.headers);
   const key = answer.slice_id && [format.id, answer.slice_id, type, encoding].join(' ');
   const known = key && answers?.get(key);
   if (known) return known;

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
-import { wordOf } from '../model/headers.ts';
+import { contentCoding } from '../model/headers.ts';
 import type { Reply } from '../model/reply.ts';
 import { type Fields, isFields, parsed, text } from '../provider/json.ts';
 import type { AnswerBytes } from './read-answer.ts';
@@ -27,7 +27,7 @@ export function refusalIn(answer: AnswerBytes): Reply | null {
 function answerText({ bytes, headers }: AnswerBytes): string {
   if (bytes.byteLength === 0) return '';
   try {
-    const body = decodeBodySync(bytes, wordOf(headers, 'content-encoding'), MOST_BYTES).bytes;
+    const body = decodeBodySync(bytes, contentCoding(headers), MOST_BYTES).bytes;
     return body.byteLength <= MOST_BYTES && isUtf8(body) ? Buffer.from(body).toString('utf8').trim() : '';
   } catch (error) {
     if (error instanceof Undecodable) return '';

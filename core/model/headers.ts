@@ -14,7 +14,7 @@ export function headerOf(headers: HeaderList, name: string): string | null {
 /** The value without white space around it; '' when there is none. */
 export const wordOf = (headers: HeaderList, name: string): string => headerOf(headers, name)?.trim() ?? '';
 
-/** The codings under which a body is, as `content-encoding` lists them, however many of it there are; null: none. */
+/** The codings under which a body is, as `content-encoding` lists them, in however many lines (RFC 9110, 5.3); null: none. */
 export function contentCoding(headers: HeaderList): string | null {
   const listed = headers
     .filter(([name]) => name.toLowerCase() === 'content-encoding')

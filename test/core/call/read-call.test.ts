@@ -7,7 +7,9 @@ import { messageOf, messageSlice } from '../../../core/call/message-slice.ts';
 import { type CutRequest, type OpenedRequest, openRequest } from '../../../core/call/open-request.ts';
 import { readCall } from '../../../core/call/read-call.ts';
 import { builtIn } from '../../../core/call/reader.ts';
+import { refusalIn } from '../../../core/call/refusal.ts';
 import { sliceId } from '../../../core/capture/slice-codec.ts';
+import type { HeaderList } from '../../../core/model/headers.ts';
 import { anthropicMessages } from '../../../core/provider/anthropic-messages.ts';
 import type { WireFormat } from '../../../core/provider/format.ts';
 import { gemini } from '../../../core/provider/gemini.ts';
@@ -209,6 +211,21 @@ test('request bodies are decoded; a torn one cannot be read', () => {
   });
   assert.is(torn.cut, null);
   assert.is(torn.unreadable, 'Cannot decode a body: it ends early');
+});
+
+test('codings in several header lines are stacked, as those in one line are', () => {
+  const twice = (body: string) => gzipSync(gzipSync(body));
+  const headers: HeaderList = [
+    ['content-type', 'application/json'],
+    ['Content-Encoding', 'gzip'],
+    ['content-encoding', 'gzip'],
+  ];
+  const request = openRequest(openaiChat, { bytes: twice(JSON.stringify(chat('hi'))), headers });
+  const answer = { bytes: twice(chatAnswer('hello')), headers };
+  const { messages, reply } = readCall(builtIn, facts, { request, answer }, readingMemory());
+  assert.is(messages.length, 1);
+  assert.equal(reply?.content, [{ type: 'text', text: 'hello' }]);
+  assert.is(refusalIn({ bytes: twice('{"message":"no quota"}'), headers })?.error?.message, 'no quota');
 });
 
 test('a Gemini request is read the same with lists and with the one element in place of each', () => {
