@@ -1,8 +1,6 @@
 /** The time at which a record of a transcript was written: its `timestamp`, if that is plausible. */
+import { instantIn } from '../model/rfc-3339.ts';
 import { fields } from '../provider/json.ts';
-
-/** RFC 3339, at any offset; more than microseconds are cut. */
-const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.(\d+))?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
 const DAY = 86_400_000;
 
@@ -11,12 +9,8 @@ const DAY = 86_400_000;
  * happens, but clocks differ.
  */
 export function recordTime(record: unknown, received_at: string): string | null {
-  const timestamp = fields(record).timestamp;
-  if (typeof timestamp !== 'string' || timestamp.length > 64) return null;
-  const parts = RFC_3339.exec(timestamp);
-  const ms = parts ? Date.parse(timestamp.replace(/\.\d+/, '').replace(' ', 'T')) : Number.NaN;
-  if (!(ms >= 0) || ms > latest(received_at)) return null;
-  return `${new Date(ms).toISOString().slice(0, 20)}${(parts?.[1] ?? '').padEnd(6, '0').slice(0, 6)}Z`;
+  const at = instantIn(fields(record).timestamp);
+  return at !== null && Date.parse(`${at.slice(0, 19)}Z`) <= latest(received_at) ? at : null;
 }
 
 const END = Date.UTC(10_000, 0);

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import { boundedId, identityOf } from '../../call/identity.ts';
 import { storable } from '../../derive/storable.ts';
 import type { Identity } from '../../model/identity.ts';
+import { instantIn } from '../../model/rfc-3339.ts';
 import { type TranscriptPart, type TranscriptSummary, TranscriptUpload } from '../../model/transcript-upload.ts';
 import { type Fields, fields, isFields, text } from '../../provider/json.ts';
 import { faultOf, id, label, labelsOf, tooDeepMetadata } from '../ingest/envelope.ts';
-import { instantIn } from '../ingest/times.ts';
 import { recordsIn, type UploadBody, uploadBody } from './transcript-records.ts';
 
 /** `malformed`: the body holds no transcript; `error` says why and quotes no value. */

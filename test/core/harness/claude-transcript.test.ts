@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readClaudeTranscript } from '../../../core/harness/claude-transcript.ts';
 import type { TranscriptReading } from '../../../core/harness/harness.ts';
+import { instantIn } from '../../../core/model/rfc-3339.ts';
 import {
   answeredBy,
   claudeChat,
@@ -279,6 +280,16 @@ test('calls of a file never share an instant, whatever its clock says', () => {
   const timeless = read(claudeChat(1).map((record) => ({ ...record, timestamp: '2999-01-01T00:00:00Z' })));
   assert.is(timeless.calls[0]?.requested_at, '2026-11-21T12:00:00.000000Z', 'the future is not believed');
   assert.is(timeless.first_at, null);
+});
+
+test('a day or an hour that does not exist is no time, as for the times of its upload', () => {
+  for (const timestamp of ['2026-02-30T09:30:00Z', '2026-06-31T09:30:00Z', '2026-07-27T24:00:00Z']) {
+    assert.is(instantIn(timestamp), null);
+    const { first_at, calls } = read(claudeChat(1).map((record) => ({ ...record, timestamp })));
+    assert.equal([first_at, calls[0]?.requested_at], [null, '2026-11-21T12:00:00.000000Z'], timestamp);
+  }
+  const leap = '2016-12-31T23:59:60Z';
+  assert.is(read(claudeChat(1).map((record) => ({ ...record, timestamp: leap }))).first_at, instantIn(leap));
 });
 
 const [main, agent] = harnessFiles('claude');
