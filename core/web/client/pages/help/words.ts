@@ -35,7 +35,7 @@ export const WORDS: readonly { word: string; means: string }[] = [
   },
   { word: 'live', means: 'A call came within the last five minutes, and the session has not ended.' },
   { word: 'failed', means: 'The last answer of the session was an error.' },
-  { word: 'interrupted', means: 'The last answer was broken off, as with Ctrl-C.' },
+  { word: 'interrupted', means: 'The client left in the middle of the last answer, as with Ctrl-C.' },
   { word: 'abandoned', means: 'The client left before there was an answer.' },
   { word: 'cassette', means: 'A module that adds to the read API: export, search and skills come along.' },
 ];
