@@ -40,7 +40,10 @@ test('an upstream that switches protocols without being asked to is a 502', asyn
     const stand = await openStand([], { upstreamUrl: `http://127.0.0.1:${port}` });
     const answer = readAnswer(await answerTo(stand.port, CALL));
     assert.is(answer.status, 'HTTP/1.1 502 Bad Gateway');
-    assert.match(JSON.parse(answer.body.toString()).error.message, /: it switched to another protocol \(UNREQUESTED_UPGRADE\)$/);
+    assert.match(
+      JSON.parse(answer.body.toString()).error.message,
+      /: it switched to another protocol \(UNREQUESTED_UPGRADE\)$/,
+    );
     assert.equal(await stand.outcomes(1), ['anthropic partial']);
     assert.is(stand.kept[0]?.closed?.ending, 'upstream_error');
   });
