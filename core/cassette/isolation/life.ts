@@ -115,9 +115,19 @@ export async function startLife({ name, entry, log, gate, progressed, tmp, ...re
     },
     ended,
     end,
-    lastOutput: () => err.tail().trim().split('\n').at(-1)?.slice(0, 300) ?? '',
+    lastOutput: () => lastLineOf(err.tail()),
   };
 }
+
+/** Where V8 has given up, the lines after its message are addresses in Node. */
+const NATIVE_TRACE = /^\s*(?:\d+: 0x[\da-f]+|-{3,}|$)/i;
+
+const lastLineOf = (tail: string): string =>
+  tail
+    .split('\n')
+    .findLast((line) => !NATIVE_TRACE.test(line))
+    ?.trim()
+    .slice(0, 300) ?? '';
 
 /** How long its last output is read after it ended. */
 const LAST_OUTPUT_MS = 50;

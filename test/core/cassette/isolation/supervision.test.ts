@@ -156,6 +156,7 @@ const failures: [file: string, reason: RegExp][] = [
   ['hangs-at-import.mjs', /^Cannot start "tried": it has not loaded within 1 s/],
   ['loops-at-import.mjs', /^Cannot start "tried": it has not loaded within 1 s/],
   ['exits-at-import.mjs', /^Cannot start "tried": it ended with code 7/],
+  ['eats-at-import.mjs', /^Cannot start "tried": it ran out of memory \((?!.*0x).*heap.*\)$/],
 ];
 for (const [file, reason] of failures) {
   test(`${file} is refused at the step start, and leaves nothing`, async () => {
