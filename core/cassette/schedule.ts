@@ -47,6 +47,7 @@ export function keepSchedule({ name, everyMs, run, databases, changed, now, ran 
       await run({ scheduled_at, signal: AbortSignal.any([stopping.signal, lost.signal]) });
       ended(null);
     } catch (error) {
+      if (stopping.signal.aborted) return ended(null); // a run that was stopped has not failed
       ended(error instanceof Error ? error.message.slice(0, 500) : 'it threw no error');
     } finally {
       clearInterval(renewal);

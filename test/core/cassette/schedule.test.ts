@@ -117,4 +117,25 @@ test('to stop is to abort the run under way, and to wait for it', async () => {
   assert.ok(aborted);
 });
 
+test('a run that fails because it was stopped has not failed', async () => {
+  const reports: Run[] = [];
+  const schedule = keepSchedule({
+    ...{ name: 'notes', everyMs: 60_000, databases: null, changed: null, now: Date.now },
+    ran: (run) => reports.push(run),
+    run: ({ signal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('its process has ended')));
+      }),
+  });
+  while (reports.length === 0) await soon();
+  await schedule.stop();
+  assert.equal(
+    reports.map(({ ended_at, error }) => [ended_at !== null, error]),
+    [
+      [false, null],
+      [true, null],
+    ],
+  );
+});
+
 test.run();
