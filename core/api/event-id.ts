@@ -6,7 +6,7 @@ import { Refusal } from '../errors.ts';
 export type EventPosition = {
   life: string;
   place: ChangePosition;
-  /** The newest crossing of a budget that the reader has; null: an id from before there were any, or the beginning. */
+  /** The newest crossing of a budget that the reader has, 0 before the first; null: an id of a build without budgets, or the beginning. */
   crossing: number | null;
 };
 
@@ -20,7 +20,7 @@ const LARGEST = 2n ** 64n - 1n;
 
 export const eventId = ({ life, place: { seen, round }, crossing }: EventPosition): string =>
   [life, seen, ...(round ? [round.towards, round.changed_by, round.session_id] : [])].join('/') +
-  (crossing ? `~${crossing}` : '');
+  (crossing === null ? '' : `~${crossing}`);
 
 /** `life` is '' for the id of the beginning. @throws {Refusal} bad-request, when `text` is no id of an event */
 export function readEventId(text: string): EventPosition {

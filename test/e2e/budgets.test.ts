@@ -75,7 +75,8 @@ test('one call over a budget is one event, which survives a restart and a webhoo
     });
     assert.is(call.status, 200);
     await call.text();
-    let event = await events.next();
+    const first = await events.next();
+    let event = first;
     while (event && event.event !== 'budget_exceeded') event = await events.next();
     const crossing = event?.data as BudgetCrossing;
     assert.equal([crossing.budget, crossing.limit_usd, crossing.spent_usd], ['daily_usd', 2, 2.5]);
@@ -104,6 +105,12 @@ test('one call over a budget is one event, which survives a restart and a webhoo
       [],
     );
     after.leave();
+    const before = await readEvents(`${service.api}/v1/events?after=${encodeURIComponent(first?.id ?? '')}`);
+    const resumed = await eventually('the crossing after an id from before it', async () =>
+      before.pending().find(({ event }) => event === 'budget_exceeded'),
+    );
+    assert.equal(resumed.data, crossing);
+    before.leave();
     assert.is(receiver.received.length, 3);
   } finally {
     await service.stop();

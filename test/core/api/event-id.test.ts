@@ -18,7 +18,7 @@ const rounds = fc
   .tuple(snapshots, fc.bigInt({ min: 3n, max: 2n ** 32n - 1n }), fc.uuid())
   .map(([towards, xid, session_id]) => ({ towards, changed_by: String(xid), session_id }));
 const places = fc
-  .tuple(fc.nat(), fc.nat(), snapshots, fc.option(rounds), fc.option(fc.integer({ min: 1 })))
+  .tuple(fc.nat(), fc.nat(), snapshots, fc.option(rounds), fc.option(fc.nat()))
   .map(([database, table, seen, round, crossing]) => ({
     life: `${database}.${table}`,
     place: { seen, round },
