@@ -6,8 +6,8 @@ import { sleepUntil } from '../../retry.ts';
 import { transcriptSources } from './harness/sources.ts';
 import { openIngestClient } from './ingest-client.ts';
 import { openSentFiles } from './sent-files.ts';
-import { findTranscripts, type SweptFile, sweep } from './sweep.ts';
-import type { Places } from './transcript-source.ts';
+import { findTranscripts, sweep } from './sweep.ts';
+import type { Places, SweptFile } from './transcript-source.ts';
 
 export type FollowOptions = {
   /** As in `identity.harness_id`; of another one than `transcriptSources` has, nothing is followed. */
@@ -80,7 +80,7 @@ export function followTranscripts(options: FollowOptions): Following {
     try {
       const sent = await openSentFiles(folder, client.installation);
       const due = files.filter(
-        (file) => !sent.isSent(file) && (isLast || performance.now() >= (dueAt.get(file.path) ?? 0)),
+        (file) => !file.isCopy && !sent.isSent(file) && (isLast || performance.now() >= (dueAt.get(file.path) ?? 0)),
       );
       for (const file of due) {
         const startedAt = performance.now();

@@ -34,6 +34,7 @@ function becameOf({
   not_read,
   sent,
   unchanged,
+  copies,
   empty,
   refused,
   sessions,
@@ -45,6 +46,7 @@ function becameOf({
   const parts = [
     `${several(files, 'file')}: ${counted(sent)} sent${sent === 0 ? '' : ` (${several(sessions, 'session')}, ${sized(sent_bytes)})`}`,
     `${counted(unchanged)} unchanged`,
+    ...(copies === 0 ? [] : [`${counted(copies)} older ${copies === 1 ? 'copy' : 'copies'} left out`]),
     ...(empty === 0 ? [] : [`${counted(empty)} without records`]),
     ...(refused.length === 0 ? [] : [`${counted(refused.length)} not sent`]),
     ...(cut_lines === 0 ? [] : [`${several(cut_lines, 'line')} cut, being too long`]),

@@ -2,11 +2,10 @@
 import { OperatorError } from '../../errors.ts';
 import { plain } from '../units.ts';
 import { type IngestClient, stopped } from './ingest-client.ts';
+import { markCopies } from './mark-copies.ts';
 import { sendTranscript } from './send-transcript.ts';
 import type { SentFiles } from './sent-files.ts';
-import type { FoundTranscript, Places, TranscriptSource } from './transcript-source.ts';
-
-export type SweptFile = FoundTranscript & { source: TranscriptSource };
+import type { Places, SweptFile, TranscriptSource } from './transcript-source.ts';
 
 /** `sessions` of what was sent; `bytes` of the files found, `sent_bytes` of those sent. */
 export type HarnessSummary = {
@@ -18,6 +17,8 @@ export type HarnessSummary = {
   files: number;
   sent: number;
   unchanged: number;
+  /** Of a transcript of which there is a newer file; not sent. */
+  copies: number;
   empty: number;
   sessions: number;
   bytes: number;
@@ -51,7 +52,7 @@ export async function findTranscripts(
   const files: SweptFile[] = [];
   for (const source of sources.filter((one) => (one.notRead?.(places) ?? null) === null))
     for await (const found of source.find(places)) if (found.mtimeMs >= sinceMs) files.push({ ...found, source });
-  return files.sort((one, other) => other.mtimeMs - one.mtimeMs);
+  return markCopies(files.sort((one, other) => other.mtimeMs - one.mtimeMs || other.bytes - one.bytes));
 }
 
 /** @throws {OperatorError} the service has ended, or the signal came; what was sent is noted */
@@ -66,6 +67,10 @@ export async function sweep({
   const tally = openTally();
   const changed = files.filter((file) => {
     tally.found(file);
+    if (file.isCopy) {
+      tally.copy(file);
+      return false;
+    }
     const isSent = sent.isSent(file);
     if (isSent) tally.unchanged(file);
     return !isSent;
@@ -152,7 +157,7 @@ function openTally() {
   const of = ({ source }: { source: TranscriptSource }) => {
     const existing = harnesses.get(source);
     if (existing) return existing;
-    const counts = { files: 0, sent: 0, unchanged: 0, empty: 0, bytes: 0, sent_bytes: 0, cut_lines: 0 };
+    const counts = { files: 0, sent: 0, unchanged: 0, copies: 0, empty: 0, bytes: 0, sent_bytes: 0, cut_lines: 0 };
     const { harness, name } = source;
     const made = { harness, name, folders: [], ...counts, refused: [], ids: new Set<string>() };
     harnesses.set(source, made);
@@ -165,6 +170,9 @@ function openTally() {
     },
     unchanged: (file: SweptFile) => {
       of(file).unchanged++;
+    },
+    copy: (file: SweptFile) => {
+      of(file).copies++;
     },
     empty: (file: SweptFile) => {
       of(file).empty++;

@@ -51,7 +51,7 @@ export async function sync(loaded: LoadedConfig, options: SyncOptions, io: Io): 
       const sources = options.evenRecorded ? transcriptSources : await withoutRecorded(transcriptSources, loaded);
       const files = await findTranscripts(sources, io, sinceMs);
       if (options.sinceDays === null) sent.keepOnly(new Set(files.map(({ path }) => path)));
-      const pending = files.filter((file) => !sent.isSent(file));
+      const pending = files.filter((file) => !file.isCopy && !sent.isSent(file));
       const tally = await sweep({
         ...{ files, client, sent, signal: stop.signal, dryRun: options.dryRun },
         progressed: (soFar) =>

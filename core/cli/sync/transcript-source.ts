@@ -47,3 +47,6 @@ export type TranscriptSource = {
   /** The records up to the size at which it was found, many lines at a time. */
   lines(found: FoundTranscript): AsyncIterable<Line[]>;
 };
+
+/** `isCopy`: there is a newer file of the same transcript, so that this one is not sent. */
+export type SweptFile = FoundTranscript & { source: TranscriptSource; isCopy?: boolean };

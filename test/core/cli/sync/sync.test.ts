@@ -199,6 +199,38 @@ function isCounted(bodies: Json[], file = large) {
     assert.equal([part.index, part.count, part.file_sha256], [index, parts.length, first.file_sha256]);
 }
 
+test('of a transcript in several folders the newest file is sent, and the others are counted', async ({ home }) => {
+  const agent = (n: number) => ({ ...userRecord(n), isSidechain: true, agentId: 'a1' });
+  const files = [
+    [`${PROJECT}/${SESSION}.jsonl`, 3, '2026-11-28'],
+    [`.claude/projects/-other/${SESSION}.jsonl`, 1, '2026-11-27'],
+    [`.config/claude/projects/-home-ada-atlas/${SESSION}.jsonl`, 2, '2026-11-26'],
+  ] as const;
+  for (const [path, records, day] of files) {
+    const lines = Array.from({ length: records }, (_, n) => userRecord(n));
+    await utimes(await put(home, path, jsonLines(...lines)), new Date(day), new Date(day));
+  }
+  await put(home, `${PROJECT}/${SESSION}/subagents/agent-a1.jsonl`, jsonLines(agent(0)));
+  const elsewhere = '6d0f8f2e-1f4a-4a35-9d3e-0f6a0c1b2d3e';
+  const same = { ...agent(0), sessionId: elsewhere };
+  await put(home, `${PROJECT}/${elsewhere}/subagents/agent-a1.jsonl`, jsonLines(same)); // of one name, and another session's
+  await listening(async (listener) => {
+    const dry = await run(home, listener.address, { args: { dryRun: true } });
+    assert.is(dry.summary?.would_send.length, 3);
+    const { summary } = await run(home, listener.address);
+    const { files: found, sent, copies } = of(summary, 'claude');
+    assert.equal([found, sent, copies], [5, 3, 2]);
+    assert.equal(
+      bodiesOf(listener)
+        .map(({ records }) => records.length)
+        .sort(),
+      [1, 1, 3],
+    );
+    const { text } = await run(home, listener.address, { args: { json: false } });
+    assert.match(text, /^Claude Code +5 files: 0 sent, 3 unchanged, 2 older copies left out$/m);
+  });
+});
+
 test('a large file is sent in parts that make it up, and goes on after an interruption where it was', async ({
   home,
 }) => {
