@@ -41,9 +41,16 @@ const upsertStates = upsertInto<StateRow, 'session_id' | 'opened_at' | 'opened_c
   },
 );
 
-/** Compressed here, which takes a fraction of what PostgreSQL takes to parse a state into `jsonb` and to compress that. */
+/**
+ * A longer one is compressed here, in a fraction of the time that PostgreSQL takes to parse it into `jsonb` and to compress that. A shorter
+ * one gains little.
+ */
+const SHORT = 8_000; // characters of JSON: some twenty calls
+
 function columnsOf(state: StoredState): Pick<StateRow, 'state' | 'compressed'> {
-  const { codec, bytes } = packSlice(Buffer.from(JSON.stringify(state)), 'fast');
+  const text = JSON.stringify(state);
+  if (text.length <= SHORT) return { state, compressed: null };
+  const { codec, bytes } = packSlice(Buffer.from(text), 'fast');
   if (codec === 0) return { state, compressed: null };
   const { version, replacing, last = null } = state;
   return {
