@@ -1,5 +1,5 @@
 /** The time at which a record of a transcript was written: its `timestamp`, if that is plausible. */
-import { instantIn } from '../model/rfc-3339.ts';
+import { instantOf, microsIn } from '../model/rfc-3339.ts';
 import { fields } from '../provider/json.ts';
 
 const DAY = 86_400_000;
@@ -9,8 +9,8 @@ const DAY = 86_400_000;
  * happens, but clocks differ.
  */
 export function recordTime(record: unknown, received_at: string): string | null {
-  const at = instantIn(fields(record).timestamp);
-  return at !== null && Date.parse(`${at.slice(0, 19)}Z`) <= latest(received_at) ? at : null;
+  const micros = microsIn(fields(record).timestamp);
+  return micros !== null && micros / 1_000_000n <= Math.floor(latest(received_at) / 1_000) ? instantOf(micros) : null;
 }
 
 const END = Date.UTC(10_000, 0);

@@ -142,6 +142,7 @@ export const shownSession = (record: SessionRecord, now: number): Session => ({
   live: record.ended_at === undefined && now - Date.parse(record.last_seen_at) <= LIVE_MS,
 });
 
+/** As `titleOf` chooses, of the harness's id the first 12 characters; else the session's own id. */
 export const displayTitle = ({ id, display_name, name, harness_session_id, rollup }: SessionRecord): string => {
   const { title, preview } = rollup;
   return titleOf({ display_name, title, preview, name, harness_session_id: harness_session_id.slice(0, 12) }) ?? id;
