@@ -8,7 +8,8 @@ import { OperatorError } from '../../errors.ts';
 import { isObject, parseJson } from '../../parse-json.ts';
 import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
-import { bodyText, copyBody, printJson } from '../print-response.ts';
+import { copyBody, printJson } from '../print-response.ts';
+import { bodyText } from '../response-body.ts';
 import { plain } from '../units.ts';
 import { kebab, type Operation, type OperationInput, operationsOf } from './operations.ts';
 
