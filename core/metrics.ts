@@ -263,6 +263,7 @@ const INGEST_STATUSES = [
   'reject_media_type',
   'reject_oversize',
   'reject_incomplete', // of a file of which parts before it are missing
+  'reject_purged', // of a purged session
   'busy', // no room for one more body
   'unavailable', // the engine behind the listener does not take it
   'failed',

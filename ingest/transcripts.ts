@@ -61,6 +61,11 @@ const appendTranscript = createRoute({
       'A part ends a version of which parts before it are not here; nothing is stored: send all parts',
       'Cannot keep the transcript: records before these are not stored; send the file from its beginning',
     ),
+    410: json(
+      Rejection,
+      'Its session was purged; nothing is stored, now or later',
+      'Cannot keep the transcript: its session was purged',
+    ),
     413: json(Rejection, 'The body exceeds the size limit; it was not read'),
     415: json(Rejection, 'The body is no JSON by its content type, or has a content coding'),
     422: json(
@@ -120,6 +125,9 @@ function answer(c: Context<HttpEnv>, verdict: TranscriptVerdict, bytes: number, 
     case 'incomplete':
       metrics.ingestWrite(PROVIDER, 'reject_incomplete');
       return rejection(c, 409, 'incomplete', verdict.error);
+    case 'purged':
+      metrics.ingestWrite(PROVIDER, 'reject_purged');
+      return rejection(c, 410, 'purged', verdict.error);
     case 'malformed':
     case 'unavailable':
       return answerRejected(c, verdict, PROVIDER, deps);

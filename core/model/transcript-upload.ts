@@ -121,11 +121,12 @@ export type AcceptedTranscript = {
 
 /**
  * `malformed`: not stored. `unstorable`: not stored either, since the database refused it. `incomplete`: not stored, since a part before it
- * is missing. `unavailable`: try again.
+ * is missing. `purged`: not stored, since its session was purged. `unavailable`: try again.
  */
 export type TranscriptVerdict =
   | ({ kind: 'accepted' } & AcceptedTranscript)
   | { kind: 'malformed'; error: string }
   | { kind: 'unstorable'; error: string }
   | { kind: 'incomplete'; error: string }
+  | { kind: 'purged'; error: string }
   | { kind: 'unavailable'; error: string };

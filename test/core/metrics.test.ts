@@ -234,6 +234,7 @@ test('every status of an ingest write is a series of its own', async () => {
     reject_media_type: true,
     reject_oversize: true,
     reject_incomplete: true,
+    reject_purged: true,
     busy: true,
     unavailable: true,
     failed: true,

@@ -65,6 +65,7 @@ test('every rejection is one sentence in `error`, counted, and without a word of
     [400, says({ kind: 'malformed', error: no }), {}, 'reject_envelope', 'transcript'],
     [403, standIngest(), { origin: 'http://evil.example' }, '', ''],
     [409, says({ kind: 'incomplete', error: no }), {}, 'reject_incomplete', 'transcript'],
+    [410, says({ kind: 'purged', error: no }), {}, 'reject_purged', 'transcript'],
     [413, standIngest(), oversize, 'reject_oversize', 'unknown'],
     [415, standIngest(), { 'content-type': 'text/plain' }, 'reject_media_type', 'transcript'],
     [415, standIngest(), { 'content-encoding': 'gzip' }, 'reject_media_type', 'transcript'],
@@ -131,7 +132,20 @@ test('its contract names its body and all its answers, with examples', () => {
   assert.equal(requestBody.content, {
     'application/json': { schema: { $ref: '#/components/schemas/TranscriptUpload' } },
   });
-  assert.equal(Object.keys(responses), ['202', '400', '403', '408', '409', '413', '415', '422', '431', '500', '503']);
+  assert.equal(Object.keys(responses), [
+    '202',
+    '400',
+    '403',
+    '408',
+    '409',
+    '410',
+    '413',
+    '415',
+    '422',
+    '431',
+    '500',
+    '503',
+  ]);
   for (const [status, { content }] of Object.entries<Json>(responses)) {
     const { schema, example } = content['application/json'];
     assert.is(schema.$ref, `#/components/schemas/${status === '202' ? 'AppendedTranscript' : 'Rejection'}`);

@@ -64,7 +64,7 @@ export async function forget(
   if (json) io.out(`${JSON.stringify(receipt)}\n`);
   else
     io.out(
-      `${where(found)}${purgeSummary(purged)}${isNothing(left) ? 'It stands nowhere any more\n' : `Still there:\n${where(left)}`}`,
+      `${where(found)}${purgeSummary(purged)}${isNothing(left) ? 'It stands nowhere in the record any more\n' : `Still there:\n${where(left)}`}`,
     );
   return isNothing(left) ? 0 : 1;
 }

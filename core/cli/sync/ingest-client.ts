@@ -20,12 +20,14 @@ const RETRY_FOR_MS = 60_000;
 export type SentTo = { kind: 'accepted'; session_id: string; deduped: boolean };
 /** The service has looked at it and does not store it; a second attempt would end as this one did. */
 export type UploadRefused = { kind: 'refused'; reason: string };
+/** Nothing of its session is stored any more. */
+export type UploadOfPurged = { kind: 'purged' };
 
 export type IngestClient = {
   /** Names the database behind the service. */
   installation: string;
   /** @param body its pieces, in order @throws {OperatorError} the service has ended, or takes nothing for too long */
-  upload(body: readonly Buffer[]): Promise<SentTo | UploadRefused>;
+  upload(body: readonly Buffer[]): Promise<SentTo | UploadRefused | UploadOfPurged>;
   close(): void;
 };
 
@@ -141,11 +143,12 @@ function whyNot(response: Response | NodeJS.ErrnoException, address: string): st
 }
 
 /** @throws {OperatorError} what answers is no ingest API any more */
-function verdict({ status, body }: Response, address: string): SentTo | UploadRefused {
+function verdict({ status, body }: Response, address: string): SentTo | UploadRefused | UploadOfPurged {
   if (status === 202 && isObject(body)) {
     const { session_id, deduped } = body;
     return { kind: 'accepted', session_id: String(session_id), deduped: deduped === true };
   }
+  if (status === 410) return { kind: 'purged' };
   if ([400, 409, 413, 422, 500].includes(status))
     return { kind: 'refused', reason: errorIn(body) ?? `the service answers with ${status}` };
   throw new OperatorError(

@@ -4,10 +4,11 @@ import { recordOfLine } from './record-of-line.ts';
 import { type LinesPart, type Prefix, partsOf, planParts } from './transcript-parts.ts';
 import type { FoundTranscript, TranscriptHead, TranscriptSource } from './transcript-source.ts';
 
-/** `prefix`: what a later version of the file need not send again; null: nothing. */
+/** `prefix`: what a later version of the file need not send again; null: nothing. `purged`: its session was, and none of it is stored. */
 export type SendResult =
   | { kind: 'sent'; bytes: number; cut_lines: number; prefix: Prefix | null }
   | { kind: 'empty' }
+  | { kind: 'purged' }
   | { kind: 'refused'; reason: string };
 
 type Sending = {
@@ -52,11 +53,13 @@ async function sendChained({ source, found, head, client, prefix, advanced }: Se
       const isWhole = part.index === 0 && part.is_last;
       const { from_line, prefix_sha256, through_sha256, is_last } = part;
       const place = { from_line, ...(prefix_sha256 !== null && { prefix_sha256 }), through_sha256, is_last };
-      if (is_last && (await uploads.settled()) !== null) return null;
-      if ((await uploads.begin(isWhole ? head : { ...head, part: place }, part)) !== null) return null;
+      const refused =
+        (is_last ? await uploads.settled() : null) ??
+        (await uploads.begin(isWhole ? head : { ...head, part: place }, part));
+      if (refused) return refused.kind === 'purged' ? refused : null;
     }
     const refused = await uploads.settled();
-    if (refused) return last?.index === 0 ? refused : null;
+    if (refused) return refused.kind === 'purged' || last?.index === 0 ? refused : null;
   } finally {
     await uploads.ended();
   }
@@ -88,7 +91,7 @@ async function sendCounted({ source, found, head, client }: Sending): Promise<Se
   return { kind: 'sent', ...uploads.sent(), prefix: null };
 }
 
-type Refused = Extract<SendResult, { kind: 'refused' }>;
+type Refused = Extract<SendResult, { kind: 'refused' | 'purged' }>;
 
 /** The uploads of a file, a few at a time. @param accepted called for each part, in order */
 function openUploads(client: Pick<IngestClient, 'upload'>, accepted: (part: LinesPart) => void) {
@@ -98,7 +101,7 @@ function openUploads(client: Pick<IngestClient, 'upload'>, accepted: (part: Line
     const first = underWay.shift();
     const verdict = await first?.verdict;
     if (first && verdict?.kind === 'accepted') accepted(first.part);
-    return verdict?.kind === 'refused' ? verdict : null;
+    return !verdict || verdict.kind === 'accepted' ? null : verdict;
   };
   return {
     /** @param named what is sent beside the records @returns what was refused of those before it */

@@ -36,6 +36,7 @@ function becameOf({
   unchanged,
   copies,
   empty,
+  purged,
   refused,
   sessions,
   sent_bytes,
@@ -48,6 +49,7 @@ function becameOf({
     `${counted(unchanged)} unchanged`,
     ...(copies === 0 ? [] : [`${counted(copies)} older ${copies === 1 ? 'copy' : 'copies'} left out`]),
     ...(empty === 0 ? [] : [`${counted(empty)} without records`]),
+    ...(purged === 0 ? [] : [`${counted(purged)} of purged sessions left out`]),
     ...(refused.length === 0 ? [] : [`${counted(refused.length)} not sent`]),
     ...(cut_lines === 0 ? [] : [`${several(cut_lines, 'line')} cut, being too long`]),
   ];

@@ -20,6 +20,8 @@ export type HarnessSummary = {
   /** Of a transcript of which there is a newer file; not sent. */
   copies: number;
   empty: number;
+  /** Of a session that was purged; the service stores nothing of it. */
+  purged: number;
   sessions: number;
   bytes: number;
   sent_bytes: number;
@@ -142,6 +144,7 @@ async function sendOne(file: SweptFile, { client, sent, tally, advanced }: One):
   if (result.kind === 'refused') return tally.refused(file, result.reason);
   sent.note(file, { session, prefix: result.kind === 'sent' ? result.prefix : null, isWhole: true });
   if (result.kind === 'empty') tally.empty(file);
+  else if (result.kind === 'purged') tally.purged(file);
   else tally.sent(file, session, result);
 }
 
@@ -157,7 +160,17 @@ function openTally() {
   const of = ({ source }: { source: TranscriptSource }) => {
     const existing = harnesses.get(source);
     if (existing) return existing;
-    const counts = { files: 0, sent: 0, unchanged: 0, copies: 0, empty: 0, bytes: 0, sent_bytes: 0, cut_lines: 0 };
+    const counts = {
+      files: 0,
+      sent: 0,
+      unchanged: 0,
+      copies: 0,
+      empty: 0,
+      purged: 0,
+      bytes: 0,
+      sent_bytes: 0,
+      cut_lines: 0,
+    };
     const { harness, name } = source;
     const made = { harness, name, folders: [], ...counts, refused: [], ids: new Set<string>() };
     harnesses.set(source, made);
@@ -176,6 +189,9 @@ function openTally() {
     },
     empty: (file: SweptFile) => {
       of(file).empty++;
+    },
+    purged: (file: SweptFile) => {
+      of(file).purged++;
     },
     refused: (file: SweptFile, reason: string) => {
       of(file).refused.push({ path: file.path, reason: plain(reason) });

@@ -1,7 +1,9 @@
 /** Appends uploaded transcripts to the log: as records of their sessions, once for each identity; they make no calls and no nodes. */
+import { sql } from 'drizzle-orm';
 import { sessionId } from '../../call/identity.ts';
 import type { TurnRecord } from '../../call/prepared-turn.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
+import { pgArray } from '../literals.ts';
 import { pipelined } from '../pipelined.ts';
 import type { Sql } from '../sql.ts';
 import { useIndexes } from '../use-indexes.ts';
@@ -21,24 +23,32 @@ export type StoredTranscript = { raw_turn_id: number; session_id: string; dedupe
 
 /**
  * Stores those whose identity is not stored yet; the sessions of all are queued for derivation. They are no requests of the proxy, so they
- * are not in the coverage.
+ * are not in the coverage. Of a purged session nothing is stored: the harness still has its file, and would bring the purged text back.
  * @param batch of different sessions
- * @returns in the same order
+ * @returns in the same order; null: the session was purged
  * @throws {DatabaseError} PURGED_MEANWHILE (purge-count.ts); a unique violation when the same is being stored concurrently: retry
  */
 export const appendTranscripts = (
   db: Sql,
   { transcripts, slices, purges }: TranscriptBatch,
-): Promise<StoredTranscript[]> =>
+): Promise<(StoredTranscript | null)[]> =>
   db.transaction(async (tx) => {
-    const [, , existing] = await pipelined([useIndexes(tx), holdSlices(tx, purges), existingCalls(tx, transcripts)]);
-    const fresh = transcripts.filter(({ turn }) => !existing.has(turn.call_id));
+    const [, , existing, purged] = await pipelined([
+      useIndexes(tx),
+      holdSlices(tx, purges),
+      existingCalls(tx, transcripts),
+      purgedSessions(tx, transcripts),
+    ]);
+    const fresh = transcripts.filter(({ turn }) => !existing.has(turn.call_id) && !purged.has(sessionOf(turn)));
     const logged = await logTranscripts(tx, fresh, slices);
-    const stored = transcripts.map(({ turn: { call_id } }): StoredTranscript => {
-      const { raw_turn_id, session_id } = existing.get(call_id) ?? logged(call_id);
-      return { raw_turn_id, session_id, deduped: existing.has(call_id) };
+    const stored = transcripts.map(({ turn }): StoredTranscript | null => {
+      const found = existing.get(turn.call_id);
+      if (!found && purged.has(sessionOf(turn))) return null;
+      const { raw_turn_id, session_id } = found ?? logged(turn.call_id);
+      return { raw_turn_id, session_id, deduped: found !== undefined };
     });
-    await pipelined([markDirty(tx, [...new Set(stored.map(({ session_id }) => session_id))]), notifyDirty(tx)]);
+    const session_ids = new Set(stored.flatMap((one) => one?.session_id ?? []));
+    if (session_ids.size > 0) await pipelined([markDirty(tx, [...session_ids]), notifyDirty(tx)]);
     return stored;
   });
 
@@ -47,11 +57,27 @@ async function existingCalls(tx: Sql, transcripts: readonly TranscriptToStore[])
   return new Map(calls.map((call) => [call.call_id, call]));
 }
 
+const sessionOf = ({ identity: { harness_id, harness_session_id } }: TurnRecord): string =>
+  sessionId(harness_id, harness_session_id);
+
+/** Those that people purged. One that retention removed is shown again with what comes. */
+async function purgedSessions(tx: Sql, transcripts: readonly TranscriptToStore[]): Promise<Set<string>> {
+  const purged = await tx.rows<{ session_id: string }>(sql`
+    select s.session_id
+      from svc.sessions s
+      join svc.session_edits e on e.session_id = s.session_id
+     where s.session_id = any(${pgArray(transcripts.map(({ turn }) => sessionOf(turn)))}::uuid[])
+       and s.purged_turns > 0
+       and e.deleted_at is not null
+       and not exists (select 1 from svc.session_removals r where r.session_id = s.session_id and not r.was_hidden)`);
+  return new Set(purged.map(({ session_id }) => session_id));
+}
+
 /** Of what is stored already no slice is written: nothing would refer to it. */
 async function logTranscripts(tx: Sql, transcripts: readonly TranscriptToStore[], slices: readonly PackedSlice[]) {
   const turns = transcripts.map(({ turn }): LoggedTurn => {
     const { harness_id, harness_session_id } = turn.identity;
-    const session_id = sessionId(harness_id, harness_session_id);
+    const session_id = sessionOf(turn);
     return { ...turn, source: 'transcript', place: { session_id, harness_id, harness_session_id, fork: null } };
   });
   const wanted = new Set(transcripts.flatMap(({ slice_ids }) => slice_ids));

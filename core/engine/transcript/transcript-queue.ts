@@ -7,8 +7,8 @@ import { commitTogether, type Waiting, withSecondAttempt } from '../intake/commi
 import { type NewSlices, openNewSlices } from '../intake/new-slices.ts';
 
 export type TranscriptQueue = {
-  /** @throws {DatabaseError} the database does not take it */
-  write(transcript: ReadyTranscript): Promise<StoredTranscript>;
+  /** @returns null: its session was purged, and it is not stored @throws {DatabaseError} the database does not take it */
+  write(transcript: ReadyTranscript): Promise<StoredTranscript | null>;
 };
 
 /** The body as a record of the log, with all the slices that it refers to. */
@@ -20,7 +20,7 @@ const UNDER_WAY = 2;
 
 export function openTranscriptQueue(database: Database): TranscriptQueue {
   const newSlices = openNewSlices(database, 'fast');
-  let waiting: Waiting<ReadyTranscript, StoredTranscript>[] = [];
+  let waiting: Waiting<ReadyTranscript, StoredTranscript | null>[] = [];
   const sessions = new Set<string>(); // of the batches under way
   let underWay = 0;
 
@@ -52,7 +52,7 @@ const commit = (
   database: Database,
   newSlices: NewSlices,
   batch: readonly ReadyTranscript[],
-): Promise<StoredTranscript[]> =>
+): Promise<(StoredTranscript | null)[]> =>
   newSlices.storing(
     batch.flatMap(({ slices }) => slices),
     ({ slices, purges }) => {
@@ -63,7 +63,7 @@ const commit = (
       }));
       return withSecondAttempt(() => database.execute('appendTranscripts', { transcripts, slices, purges }));
     },
-    (stored) => stored.every(({ deduped }) => !deduped),
+    (stored) => stored.every((one) => one?.deduped === false),
   );
 
 /** The next transcripts of different sessions: of one session each is a commit of its own, in their order. */

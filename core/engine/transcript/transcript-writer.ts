@@ -40,9 +40,10 @@ export function openTranscripts({ database, now = instantNow, committed }: Deps)
     if (read.kind === 'malformed') return read;
     try {
       if (!(await isConnected(database, read))) return unconnected;
-      const { raw_turn_id, session_id, deduped } = await queue.write(toStore(body, read));
+      const stored = await queue.write(toStore(body, read));
+      if (!stored) return purged;
       committed?.();
-      return { kind: 'accepted', raw_turn_id, session_id, deduped, summary: read.summary };
+      return { kind: 'accepted', ...stored, summary: read.summary };
     } catch (error) {
       if (!(error instanceof DatabaseError)) throw error;
       if (error.transient)
@@ -73,6 +74,11 @@ const isConnected = async ({ execute }: Database, { identity, summary }: Upload)
   if (!part || !('is_last' in part) || !part.is_last) return true;
   const session_id = sessionId(identity.harness_id, identity.harness_session_id);
   return execute('hasPrefix', { session_id, summary });
+};
+
+const purged: TranscriptVerdict = {
+  kind: 'purged',
+  error: 'Cannot keep the transcript: its session was purged',
 };
 
 const unconnected: TranscriptVerdict = {

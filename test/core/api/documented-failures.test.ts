@@ -257,6 +257,7 @@ type Ways = {
   bad: IngestVerdict | TranscriptVerdict;
   away: string;
   incomplete?: TranscriptVerdict;
+  purged?: TranscriptVerdict;
 };
 const kept = { raw_turn_id: 12, session_id: ID, request_id: 'r', deduped: false, provider: 'openai' } as const;
 const unusable = 'Cannot read the turn: neither raw_response nor response gives an answer';
@@ -274,11 +275,12 @@ const APPENDED: Ways[] = [
       kind: 'incomplete',
       error: 'Cannot keep the transcript: records before these are not stored; send the file from its beginning',
     },
+    purged: { kind: 'purged', error: 'Cannot keep the transcript: its session was purged' },
   },
 ];
 
 test('each failure that the ingest API tells of happens, and reads as it is shown', async () => {
-  for (const { operationId, path, bad, away, incomplete } of APPENDED) {
+  for (const { operationId, path, bad, away, incomplete, purged } of APPENDED) {
     const operation = ingestApi.find((one) => one.operationId === operationId);
     assert.ok(operation);
     const sent = (given: Partial<IngestApi>, headers: Record<string, string>) =>
@@ -288,6 +290,7 @@ test('each failure that the ingest API tells of happens, and reads as it is show
     const ways: Record<number, () => Response | Promise<Response>> = {
       403: () => sent({}, { host: 'evil.example' }),
       ...(incomplete && { 409: () => appending(async () => incomplete) }),
+      ...(purged && { 410: () => appending(async () => purged) }),
       413: () => sent({}, { 'content-length': '99999999', ...JSON_TYPE }),
       415: () => sent({}, { 'content-type': 'text/plain' }),
       422: () => appending(async () => bad),

@@ -332,6 +332,26 @@ test('where the service lacks what was sent before the file is sent anew, and to
   await listener.close(0);
 });
 
+test('a file of a purged session is sent once, and neither refused nor sent in another way', async ({ home }) => {
+  const file = await put(home, MAIN, large);
+  await listening(
+    async (listener) => {
+      const { code, summary } = await run(home, listener.address);
+      const { sent, purged, refused } = of(summary, 'claude');
+      assert.equal([code, sent, purged, refused], [0, 0, 1, []]);
+      const uploads = listener.taken.length;
+      assert.ok(uploads <= 2, 'a part, and one that is under way meanwhile');
+      const { text } = await run(home, listener.address, { args: { json: false } });
+      assert.match(text, /^Claude Code +1 file: 0 sent, 1 unchanged$/m);
+      assert.is(listener.taken.length, uploads);
+      await appendFile(file, jsonLines(userRecord(1_000)));
+      const again = await run(home, listener.address, { args: { json: false } });
+      assert.match(again.text, /^Claude Code +1 file: 0 sent, 0 unchanged, 1 of purged sessions left out$/m);
+    },
+    () => ({ kind: 'purged', error: 'its session was purged' }),
+  );
+});
+
 test('an upload that cannot be taken at the moment is tried again', async ({ home }) => {
   await put(home, MAIN, jsonLines(userRecord(1)));
   await listening(

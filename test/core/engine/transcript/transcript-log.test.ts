@@ -7,7 +7,7 @@ import { openCheckedSlices } from '../../../../core/engine/verify/checked-slices
 import { verifySession } from '../../../../core/engine/verify/verify-session.ts';
 import { capturedCall, chat, chatAnswer, takeIn } from '../../../support/captured-calls.ts';
 import { databaseSuite } from '../../../support/databases.ts';
-import { inParts, records, SESSION, testTranscripts, upload } from '../../../support/transcript-uploads.ts';
+import { inParts, records, SESSION, testTranscripts, upload, uploadBody } from '../../../support/transcript-uploads.ts';
 
 databaseSuite('transcripts in the log', (test, database) => {
   let writer: TranscriptWriter;
@@ -96,13 +96,53 @@ databaseSuite('transcripts in the log', (test, database) => {
     assert.is(await count('slices'), 0);
   });
 
-  test('after a purge the same file is kept anew, by a writer that remembers its records as well', async () => {
+  test('after a purge the same records of another session are kept anew, by a writer that remembers them as well', async () => {
     const [first] = await upload(writer, { records: records(200) });
     await purgeSession(database().execute, { session_id: first?.session_id ?? '', reason: 'test' });
-    const [again] = await upload(writer, { records: records(200) });
+    const other = { ...SESSION, harness_session_id: 'other' };
+    const [again] = await upload(writer, { session: other, records: records(200) });
     assert.is(again?.deduped, false);
     const bytes = await database().execute('rawTurnBytes', { raw_turn_id: again?.raw_turn_id ?? 0 });
     assert.equal(JSON.parse(Buffer.from(bytes?.request ?? []).toString()).records, records(200));
     assert.equal(await broken(first?.session_id ?? ''), []);
+  });
+
+  test("of a purged session no file is stored again: neither the same nor one that has grown, nor a sub-agent's", async () => {
+    const session_id = await mixed();
+    await purgeSession(database().execute, { session_id, reason: 'test' });
+    const other = { session: { ...SESSION, harness_session_id: 'other' }, records: records(2) };
+    const verdicts = await Promise.all(
+      [
+        { records: records(20) },
+        { records: records(91) },
+        { agent_id: 'a1', records: records(3) },
+        ...inParts({ records: records(90) }, 40),
+        other,
+      ].map((one) => writer.append(uploadBody(one), null)),
+    );
+    const kinds = verdicts.map(({ kind }) => kind);
+    assert.equal(kinds, [...Array<string>(6).fill('purged'), 'accepted']);
+    assert.equal([await count('raw_turns'), await broken(session_id)], [1, []]);
+    const [queued] = await database().sql('select count(*) as n from svc.derive_queue where session_id = $1', [
+      session_id,
+    ]);
+    assert.is(Number(queued?.n), 0);
+  });
+
+  test('a session that retention removed is there again with its file; one that people hide keeps its file', async () => {
+    const [first] = await upload(writer, { records: records(5) });
+    const session_id = first?.session_id ?? '';
+    const due = await database().sql('select session_id, last_seen_at::text from svc.sessions');
+    await database().execute('beginRemovals', { sessions: due as never, reason: 'retention.days' });
+    await database().execute('removeTurns', { session_ids: [session_id], limit: 10 });
+    assert.is(await count('raw_turns'), 0);
+    await upload(writer, { records: records(5) });
+    await database().execute('endRemovals', { session_ids: [session_id] });
+    await upload(writer, { records: records(6) });
+    const session = { ...SESSION, harness_session_id: 'hidden' };
+    const [hidden] = await upload(writer, { session, records: records(2) });
+    await database().execute('deleteSession', { session_id: hidden?.session_id ?? '' });
+    await upload(writer, { session, records: records(3) });
+    assert.is(await count('raw_turns'), 4);
   });
 });
