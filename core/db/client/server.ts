@@ -55,7 +55,8 @@ type Connection = {
   timer?: NodeJS.Timeout;
 };
 
-type Unanswered = { mostMs: number; fail(error: DatabaseError): void };
+/** `withdraw`: it is not sent any more, if it was not yet. */
+type Unanswered = { mostMs: number; fail(error: DatabaseError): void; withdraw(): void };
 
 /** For the driver to fail its queries itself, with the reason. */
 const DRIVER_MS = 100;
@@ -78,6 +79,8 @@ export function openPool({ dsn, pooled, size, login = {}, slackMs = SLACK_MS }: 
   const newConnection = (): Connection => {
     const onclose = () => {
       connection.lost = true;
+      // What postgres.js has not sent yet it would send over a new connection, outside the transaction: half of it would be committed.
+      for (const { withdraw } of connection.unanswered) withdraw();
       // Whoever still waits will get no response: postgres.js forgets a query that is sent between the `error` and the `close` of its socket.
       setTimeout(() => failAll(connection, 'the connection was closed'), DRIVER_MS);
       const at = idle.indexOf(connection);
@@ -131,24 +134,36 @@ export function openPool({ dsn, pooled, size, login = {}, slackMs = SLACK_MS }: 
 }
 
 /** A lost connection would reconnect by itself, outside the transaction: so it is refused here, and discarded on release. */
-async function onConnection<T>(connection: Connection, mostMs: number, query: () => PromiseLike<T>): Promise<T> {
+async function onConnection<T>(connection: Connection, mostMs: number, send: () => Query<T>): Promise<T> {
   if (connection.lost) throw lostConnection('the connection is lost');
   let waiting: Unanswered | undefined;
+  let query: Query<T> | undefined;
+  let isWithdrawn = false;
   try {
     const failure = new Promise<never>((_resolve, fail) => {
-      waiting = { mostMs, fail };
+      const withdraw = () => {
+        isWithdrawn = true;
+        query?.cancel();
+      };
+      waiting = { mostMs, fail, withdraw };
       connection.unanswered.add(waiting);
       if (connection.unanswered.size === 1) limitNext(connection);
     });
-    return await Promise.race([query(), failure]);
+    query = send();
+    return await Promise.race([query, failure]);
   } catch (error) {
     if (connectionIsLost(error)) connection.lost = true;
+    if (isWithdrawn && isCancelled(error)) throw lostConnection('the connection was closed');
     throw databaseError(error);
   } finally {
     if (waiting) connection.unanswered.delete(waiting);
     limitNext(connection);
   }
 }
+
+type Query<T> = PromiseLike<T> & { cancel(): void };
+
+const isCancelled = (error: unknown) => (error as { code?: unknown }).code === '57014';
 
 /** Responses come in the order of the statements: the time of one begins when the one before it has its response. */
 function limitNext(connection: Connection): void {
@@ -176,7 +191,9 @@ const statementsOn = (connection: Connection, pooled: boolean, mostMs: number): 
     const query = () => connection.client.unsafe<Row[]>(text, parameters, options);
     return Array.from(await onConnection(connection, mostMs, query)) as Row[];
   },
-  script: (text) => onConnection(connection, mostMs, async () => void (await connection.client.unsafe(text))),
+  async script(text) {
+    await onConnection(connection, mostMs, () => connection.client.unsafe(text));
+  },
   discard: () => {
     connection.lost = true;
   },

@@ -44,6 +44,37 @@ test('a query that is sent while its connection ends is not forgotten', async ()
   }
 });
 
+test('of a transaction whose connection is reset nothing stands, not even what was not sent yet', async () => {
+  const relay = await startRelay(dsn);
+  const direct = openPool({ dsn, pooled: false, size: 1 });
+  const large = 'x'.repeat(3_000_000); // more than the socket takes at once
+  try {
+    await direct.sqlFor(5_000).script('drop table if exists svc_reset; create table svc_reset (what text)');
+    for (const [pooled, text] of [
+      [false, ''],
+      [true, ''],
+      [true, large],
+    ] as const) {
+      const pool = openPool({ dsn: relay.through(dsn), pooled, size: 1 });
+      const insert = (tx: Sql, what: string) => tx.rows(sql`insert into svc_reset values (${what})`);
+      const inserted = pool.sqlFor(10_000).transaction(async (tx) => {
+        await insert(tx, 'first');
+        setTimeout(() => relay.reset(), 200);
+        await pipelined([tx.rows(sql`select pg_sleep(1), ${text}::text`), insert(tx, 'second'), insert(tx, 'third')]);
+      });
+      assert.match(await failureOf(inserted), 'the connection');
+      assert.equal(await pool.sqlFor(5_000).rows(sql`select 1 as one`), [{ one: 1 }]);
+      await new Promise((done) => setTimeout(done, 500));
+      assert.equal(await direct.sqlFor(5_000).rows(sql`select what from svc_reset`), [], `${pooled} ${text.length}`);
+      await pool.close();
+    }
+  } finally {
+    await direct.sqlFor(5_000).script('drop table if exists svc_reset');
+    await direct.close();
+    await relay.cut();
+  }
+});
+
 test('of statements that are sent together, the time of each begins when the one before it has its response', async () => {
   const pool = openPool({ dsn, pooled: true, size: 1, slackMs: 300 });
   const sleep = (tx: Sql) => tx.rows(sql`select pg_sleep(0.3)`);
