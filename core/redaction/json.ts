@@ -9,7 +9,12 @@ import { redactText } from './text.ts';
 export function redactJson(value: unknown): unknown {
   if (typeof value === 'string') return redactText(value);
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return isPair(value) ? [value[0], replaced(value[1])] : value.map(redactJson);
+  if (Array.isArray(value)) {
+    const alternates = isAlternating(value);
+    return value.map((item, i) =>
+      alternates && i % 2 === 1 && isCredentialMember(String(value[i - 1])) ? replaced(item) : redactJson(item),
+    );
+  }
   const named = isNamedValue(value);
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
@@ -19,9 +24,9 @@ export function redactJson(value: unknown): unknown {
   );
 }
 
-/** `["authorization", "…"]` */
-const isPair = (list: unknown[]): boolean =>
-  list.length === 2 && typeof list[0] === 'string' && isCredentialMember(list[0]);
+/** Names and values in turn: `["authorization", "…"]`, or all of them in one list, as Node's `rawHeaders`. */
+const isAlternating = (list: unknown[]): boolean =>
+  list.length % 2 === 0 && list.every((item, i) => i % 2 === 1 || typeof item === 'string');
 
 /** `{"name": "authorization", "value": "…"}` */
 const isNamedValue = (value: object): boolean =>

@@ -71,13 +71,15 @@ for (const [text, kept] of [
   test(`text ${text}`, () => assert.is(redactText(text), starred(kept)));
 }
 
-test('a JSON value loses what is named for a credential, as a member, a pair or a named value', () => {
+test('a JSON value loses what is named for a credential, as a member, a pair, in a list of both or a named value', () => {
   const value = {
     headers: { Authorization: 'x', Accept: '*/*', 'Set-Cookie': ['a', 'b'] },
     raw: [
       ['x-api-key', 's'],
       ['accept', 'a'],
     ],
+    rawHeaders: ['Host', 'h', 'x-api-key', 's', 'Accept', '*/*', 'cookie', 'sid=s'],
+    words: ['cookie', 'token', 'key'],
     har: [
       { name: 'Cookie', value: 's' },
       { name: 'Accept', value: 'a' },
@@ -92,6 +94,8 @@ test('a JSON value loses what is named for a credential, as a member, a pair or 
       ['x-api-key', REDACTED],
       ['accept', 'a'],
     ],
+    rawHeaders: ['Host', 'h', 'x-api-key', REDACTED, 'Accept', '*/*', 'cookie', REDACTED],
+    words: ['cookie', 'token', 'key'],
     har: [
       { name: 'Cookie', value: REDACTED },
       { name: 'Accept', value: 'a' },
