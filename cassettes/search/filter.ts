@@ -12,7 +12,10 @@ const Attribute = z
 
 const BOUND =
   'must be an RFC 3339 timestamp such as 2026-07-27T09:30:00Z, a day such as 2026-07-27, today or yesterday';
-const STAMP = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))?$/i;
+/** With offsets as far as PostgreSQL takes them. */
+const STAMP =
+  /^(\d{4}-\d\d-\d\d)(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:0\d|1[0-5]):[0-5]\d))?$/i;
+const FIRST = '0001-01-01T00:00:00Z'; // PostgreSQL has no year 0
 const DAYS_AGO: Readonly<Record<string, number>> = { today: 0, yesterday: 1 };
 const DAY_MS = 86_400_000;
 
@@ -20,8 +23,10 @@ const DAY_MS = 86_400_000;
 function instantOf(bound: string): string | null {
   const ago = Object.hasOwn(DAYS_AGO, bound) ? DAYS_AGO[bound] : undefined;
   const text = ago === undefined ? bound : new Date(Date.now() - ago * DAY_MS).toISOString().slice(0, 10);
-  const stamp = text.length === 10 ? `${text}T00:00:00Z` : text;
-  return STAMP.test(text) && !Number.isNaN(Date.parse(stamp)) ? stamp : null;
+  const [, day] = STAMP.exec(text) ?? [];
+  if (!z.iso.date().safeParse(day).success) return null; // no such day
+  const stamp = text === day ? `${text}T00:00:00Z` : text;
+  return Date.parse(stamp) < Date.parse(FIRST) ? FIRST : stamp;
 }
 
 const Bound = z

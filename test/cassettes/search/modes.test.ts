@@ -107,6 +107,7 @@ databaseSuite('search: modes', (test, database) => {
       const all = await count({});
       assert.ok(all > 0, mode);
       assert.is(await count({ model, status: 'ok', since: started_at.slice(0, 10) }), all, mode);
+      assert.is(await count({ since: '0000-01-01', until: '9999-12-31T23:59:59-15:59' }), all, mode);
       for (const filter of [
         { model: 'other' },
         { status: 'error' },
@@ -121,7 +122,13 @@ databaseSuite('search: modes', (test, database) => {
   });
 
   test('a mode or a filter that does not exist is refused', async () => {
-    for (const query of ['mode=words', 'status=fine', 'since=whenever', 'folder=x'])
+    const noInstants = [
+      'since=whenever',
+      'until=2026-02-30',
+      'since=2026-06-31T10:00:00Z',
+      'since=2026-06-30T24:00:00Z',
+    ];
+    for (const query of ['mode=words', 'status=fine', 'folder=x', ...noInstants])
       assert.is((await search.ask(`/spans?query=apples&${query}`)).status, 400, query);
   });
   test.run();
