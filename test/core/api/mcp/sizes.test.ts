@@ -138,6 +138,28 @@ databaseSuite('sizes of MCP answers', (test, database) => {
     );
   });
 
+  test('one large step has pages, which together are all that it has', async () => {
+    const args = { trace_id: idOf('trace', 1), span_id: idOf('span', 100) };
+    const whole = { input: '', output: '' };
+    let left = Number.POSITIVE_INFINITY;
+    for (let cursor: string | null = null, n = 0; n === 0 || cursor !== null; n++) {
+      assert.ok(n < 20, 'it comes to an end');
+      const { text, structured } = await call('svc_trace', { ...args, cursor });
+      const [{ input = '', output = '', left_out = 0 }] = structured.steps;
+      assert.ok(JSON.stringify(structured).length <= 52_000);
+      assert.ok(left_out < left);
+      whole.input += input;
+      whole.output += output;
+      cursor = structured.next_cursor ?? null;
+      assert.is(cursor !== null, left_out > 0);
+      if (cursor !== null) assert.match(text, `more characters: the same call with cursor "${cursor}")`);
+      left = left_out;
+    }
+    const text = huge(60_000);
+    assert.is(whole.input, `[calls ${huge(300)}] ${JSON.stringify({ text })}`);
+    assert.ok(whole.output.startsWith(`${text}\n[picture`) && whole.output.endsWith('characters of base64]"}}'));
+  });
+
   test('recorded text cannot pass for what the tool says itself', async () => {
     const { text } = await call('svc_trace', { trace_id: idOf('trace', 1) });
     const own = text.split(/\r\n|[\n\r\u2028\u2029]/).filter((line) => !line.startsWith('> '));
