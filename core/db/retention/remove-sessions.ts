@@ -44,7 +44,7 @@ export const beginRemovals = (
         join unnest(${listed}::uuid[], ${pgArray(sessions.map((one) => one.last_seen_at))}::timestamptz[])
                as l (session_id, last_seen_at) on l.session_id = s.session_id and l.last_seen_at = s.last_seen_at
        order by s.session_id for update of s skip locked`);
-    const begun = await tx.rows<{ session_id: string }>(sql`
+    const begun = await tx.rows<{ session_id: string; was_hidden: boolean }>(sql`
       insert into svc.session_removals (session_id, up_to, was_hidden, reason)
       select s.session_id, coalesce(max(c.raw_turn_id), 0), bool_or(e.deleted_at is not null), ${reason}
         from unnest(${pgArray(locked.map((row) => row.session_id))}::uuid[]) as s (session_id)
@@ -57,7 +57,7 @@ export const beginRemovals = (
        group by s.session_id
        order by s.session_id
       on conflict (session_id) do nothing
-      returning session_id`);
+      returning session_id, was_hidden`);
     const ids = begun.map(({ session_id }) => session_id);
     const array = pgArray(ids);
     await tx.rows(sql`
@@ -76,7 +76,10 @@ export const beginRemovals = (
       );
     }
     await voidOutlines(tx, array);
-    await recordChange(tx, ids);
+    await recordChange(
+      tx,
+      begun.flatMap(({ session_id, was_hidden }) => (was_hidden ? [] : session_id)),
+    );
     return ids;
   });
 
@@ -224,7 +227,11 @@ export const endRemovals = (db: Sql, { session_ids }: { session_ids: string[] })
     const left = await tx.rows<{ session_id: string }>(sql`
       select session_id from svc.sessions where ${among(array)} and turn_count + moved_turns > purged_turns`);
     for (const { session_id } of left) await markFromScratch(tx, { session_id });
-    await recordChange(tx, session_ids);
+    // for readers of the changes the others are gone since `beginRemovals`
+    await recordChange(
+      tx,
+      left.map(({ session_id }) => session_id),
+    );
   });
 
 /** Deletes at most `limit` turns that were set aside unread before the instant. @returns how many */

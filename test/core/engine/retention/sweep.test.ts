@@ -1,6 +1,7 @@
 /** Retention removes whole sessions, the oldest first, and leaves all that is counted, derived and proved of the others as it was. */
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import type { ChangePosition } from '../../../../core/db/read/session-changes.ts';
 import {
   type Age,
   agedTurn,
@@ -89,6 +90,28 @@ databaseSuite('retention', (test, database) => {
     assert.equal(await assertVerified(database()), { turns: 1, purged: 2 });
     const read = await database().execute('readSession', { session_id: session('back') });
     assert.ok(read);
+  });
+
+  test('a session that goes changes once for readers of the events, and again when it got turns meanwhile', async () => {
+    await store({ old: { turns: 2, days: 50 }, deleted: { turns: 1, days: 50 }, goes_on: { turns: 1, days: 50 } });
+    await database().execute('deleteSession', { session_id: session('deleted') });
+    let place: ChangePosition = { seen: (await database().execute('changesNow', {})).seen, round: null };
+    const changed = async () => {
+      const page = await database().execute('sessionChanges', { place, limit: 10 });
+      ({ place } = page);
+      return page.changes.map(({ session_id, session: shown }) => [session_id, shown !== null]);
+    };
+    const due = await database().execute('dueSessions', { before: daysAgo(30), projects: [], never: [], limit: 5 });
+    await database().execute('beginRemovals', { sessions: due, reason: 'test' });
+    const gone = [session('old'), session('goes_on')].sort();
+    assert.equal(
+      (await changed()).sort(),
+      gone.map((id) => [id, false]),
+    );
+    const writer = await testIngest(database());
+    await writer.append(agedTurn('goes_on', 1, 0), null);
+    await sweep(database(), { days: 30 });
+    assert.equal(await changed(), [[session('goes_on'), true]]);
   });
 
   test('an interrupted removal is completed by the next sweep', async () => {
