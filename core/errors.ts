@@ -69,3 +69,7 @@ export class DatabaseError extends Error {
     this.transient = transient;
   }
 }
+
+/** What may be logged of an error: messages of libraries may quote the value that they failed at. */
+export const reasonOf = (error: unknown): string =>
+  error instanceof DatabaseError ? error.message : error instanceof Error ? error.name : 'unknown';

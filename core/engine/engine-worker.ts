@@ -6,7 +6,7 @@ import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import { openJournalReader } from '../capture/journal-reader.ts';
 import { collectWhenIdle } from '../collect-when-idle.ts';
 import { connectDatabase } from '../db/client/connection.ts';
-import { DatabaseError } from '../errors.ts';
+import { reasonOf } from '../errors.ts';
 import { openLog } from '../log.ts';
 import { openMetrics } from '../metrics.ts';
 import type { PublisherState } from '../model/publisher-state.ts';
@@ -247,14 +247,8 @@ async function appendSafely<Verdict>(
     if (!writer) throw new Error('Cannot keep anything: no writer runs here');
     return await precedence.storing(() => writer.append(body, subject));
   } catch (error) {
-    const reason =
-      error instanceof DatabaseError
-        ? `${error.message} (${error.sqlstate})`
-        : error instanceof Error
-          ? error.name
-          : 'unknown';
     const at = error instanceof Error ? error.stack?.split('\n').slice(1, 6).join('\n') : undefined; // stack frames, no message
-    log.error({ reason, at }, `Cannot keep ${what}`);
+    log.error({ reason: reasonOf(error), at }, `Cannot keep ${what}`);
     return null;
   }
 }

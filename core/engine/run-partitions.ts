@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../db/database.ts';
 import type { PartitionInterval } from '../db/partition/partitions.ts';
 import { LOCK_TIMEOUT } from '../db/partition/partitions.ts';
-import { DatabaseError } from '../errors.ts';
+import { DatabaseError, reasonOf } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { classOf } from './derive/query-retry.ts';
 
 const LOOK_MS = 15_000;
 const MANY = 24; // statements are planned for each
@@ -39,7 +38,7 @@ export function runPartitions({ database, interval, log, signal }: Deps): void {
     while (!signal.aborted) {
       await look().catch((error: unknown) => {
         if (signal.aborted || (error instanceof DatabaseError && error.sqlstate === LOCK_TIMEOUT)) return;
-        log.warn({ reason: classOf(error) }, 'a new partition could not be begun; it is tried again');
+        log.warn({ reason: reasonOf(error) }, 'a new partition could not be begun; it is tried again');
       });
       await sleep(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }

@@ -1,5 +1,6 @@
 /** Upkeep beside the engine's work: measures the database, and sweeps the embedded one, which has no autovacuum. */
 import type { Database } from '../db/database.ts';
+import { reasonOf } from '../errors.ts';
 import type { Logger } from '../log.ts';
 
 const LOOK_MS = 60_000;
@@ -15,7 +16,7 @@ export function runUpkeep({ database, log, signal }: { database: Database; log: 
     if (tables.length > 0) log.debug({ tables }, 'swept');
   };
   const timer = setInterval(() => {
-    look().catch((error: unknown) => log.warn({ reason: (error as Error).name }, 'the upkeep of the database failed'));
+    look().catch((error: unknown) => log.warn({ reason: reasonOf(error) }, 'the upkeep of the database failed'));
   }, LOOK_MS);
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
 }

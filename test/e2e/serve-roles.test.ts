@@ -147,6 +147,8 @@ test('the database goes away: all live, those that need it are not ready and say
       assert.equal(await read(`${one.internal}/ping`), { status: 'ok' });
     }
     assert.is((await readiness(proxy)).status, 200, 'calls pass');
+    const why = /"reason":"Cannot ask the database: [^"]+"[^\n]*"the queue of sessions cannot be read"/;
+    await eventually('its log', async () => why.test(context.derives[0].log()));
     const down = await fetch(`${apis[0].api}/v1/sessions`);
     assert.is(down.status, 503);
     assert.is((await postTurn(ingest, plainTurn('while away'))).status, 503);

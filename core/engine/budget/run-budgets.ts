@@ -3,7 +3,7 @@
  * reported and delivered. No call waits for it.
  */
 import type { Database } from '../../db/database.ts';
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError, reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Budgets } from '../../model/budget-settings.ts';
@@ -29,8 +29,7 @@ export async function runBudgets(deps: Deps): Promise<void> {
       isAway = false;
     } catch (error) {
       const isWaitedFor = error instanceof DatabaseError && error.transient;
-      if (!isAway && !signal.aborted)
-        log.warn({ reason: (error as Error).name }, 'budgets are not watched: tried again');
+      if (!isAway && !signal.aborted) log.warn({ reason: reasonOf(error) }, 'budgets are not watched: tried again');
       isAway = isWaitedFor;
     }
     await sleepUntil(signal, EVERY_MS);

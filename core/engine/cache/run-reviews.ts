@@ -6,11 +6,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../db/database.ts';
+import { reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { PriceOf } from '../../price/prices.ts';
 import { CACHE_RULES_VERSION } from '../../prompt/rules-version.ts';
-import { classOf } from '../derive/query-retry.ts';
 import { exclusively } from '../exclusively.ts';
 import type { Precedence } from '../precedence.ts';
 import { sessionCache } from './session-cache.ts';
@@ -80,7 +80,7 @@ export async function runReviews({ times, ...deps }: Deps): Promise<void> {
       if (done === null) waitMs = elsewhereMs;
     } catch (error) {
       if (signal.aborted) return;
-      log.warn({ reason: classOf(error) }, 'sessions cannot be looked at for breaks of the prompt cache');
+      log.warn({ reason: reasonOf(error) }, 'sessions cannot be looked at for breaks of the prompt cache');
       waitMs = elsewhereMs;
     }
   }
@@ -129,7 +129,7 @@ async function review(
     return 'done';
   } catch (error) {
     if (!signal.aborted)
-      log.warn({ session_id, reason: classOf(error) }, 'a session cannot be looked at for breaks of the prompt cache');
+      log.warn({ session_id, reason: reasonOf(error) }, 'a session cannot be looked at for breaks of the prompt cache');
     return 'failed';
   }
 }

@@ -2,6 +2,7 @@
 import type { Reader } from '../../call/reader.ts';
 import type { Database } from '../../db/database.ts';
 import type { Lease, LeaseKey } from '../../db/derive/derive-queue.ts';
+import { DatabaseError, reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { type Backoff, sleepUntil } from '../../retry.ts';
@@ -10,7 +11,7 @@ import type { Precedence } from '../precedence.ts';
 import { type LargeTranscripts, Postponed } from '../transcript/large-transcripts.ts';
 import type { RecentReadings } from '../transcript/recent-readings.ts';
 import { deriveSession } from './derive-session.ts';
-import { classOf, isTransient, type QueryRetry } from './query-retry.ts';
+import { isTransient, type QueryRetry } from './query-retry.ts';
 
 export const LEASE_MS = 15_000;
 
@@ -51,7 +52,7 @@ export async function deriveLeased(deps: LeasedDeps, lease: Lease): Promise<void
     log.debug({ session_id, folded, end, ms: Math.round(performance.now() - began) }, 'derived');
   } catch (error) {
     await afterError(deps, lease, error).catch((releaseError: unknown) => {
-      log.warn({ session_id, reason: classOf(releaseError) }, 'a lease could not be given back; it will expire');
+      log.warn({ session_id, reason: reasonOf(releaseError) }, 'a lease could not be given back; it will expire');
     });
   } finally {
     stopRenewing();
@@ -84,7 +85,7 @@ export async function interrupted(deps: LeasedDeps, leases: readonly Lease[], er
   const { database, log, signal, outage, withRetry } = deps;
   if (!outage.began)
     log.warn(
-      { session_id: leases[0]?.session_id, sessions: leases.length, reason: classOf(error) },
+      { session_id: leases[0]?.session_id, sessions: leases.length, reason: reasonOf(error) },
       'deriving is interrupted; it is tried until the database takes it',
     );
   outage.began = true;
@@ -97,7 +98,15 @@ async function failed({ database, log }: LeasedDeps, lease: Lease, error: unknow
   const outcome = await database.execute('failDerive', { session_id, lease_token, error: classOf(error) });
   const stack = error instanceof Error ? error.stack?.split('\n').slice(1, 6).join('\n') : undefined; // stack frames, no message
   log.error(
-    { session_id, reason: classOf(error), attempt: attempts + 1, parked: outcome?.parked ?? false, stack },
+    { session_id, reason: reasonOf(error), attempt: attempts + 1, parked: outcome?.parked ?? false, stack },
     'deriving failed',
   );
 }
+
+/** The kind of a failure, without anything of its message: it is stored. */
+const classOf = (error: unknown): string =>
+  error instanceof DatabaseError
+    ? `DatabaseError ${error.sqlstate}`.trim()
+    : error instanceof Error
+      ? error.name
+      : 'unknown';

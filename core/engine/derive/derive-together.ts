@@ -14,10 +14,11 @@ import { noChanges, summed } from '../../derive/merge-changes.ts';
 import { emptyState } from '../../derive/state.ts';
 import type { CallTurn } from '../../derive/turn.ts';
 import { DERIVE_VERSION } from '../../derive/version.ts';
+import { reasonOf } from '../../errors.ts';
 import { openYielder } from '../yielder.ts';
 import { interrupted, type LeasedDeps, renewing } from './derive-leased.ts';
 import { loadTurns } from './load-turns.ts';
-import { classOf, isTransient } from './query-retry.ts';
+import { isTransient } from './query-retry.ts';
 
 /** The most new turns of a session that is derived with others. */
 const MAX_TURNS = 16;
@@ -51,7 +52,7 @@ export async function deriveTogether(deps: LeasedDeps, leases: readonly Lease[])
     if (!isTransient(error)) return [...left]; // one by one, so that only the one that fails does
     await interrupted(deps, left, error).catch((releaseError: unknown) => {
       log.warn(
-        { sessions: left.length, reason: classOf(releaseError) },
+        { sessions: left.length, reason: reasonOf(releaseError) },
         'leases could not be given back; they will expire',
       );
     });

@@ -25,6 +25,7 @@ import type { Reader } from '../../call/reader.ts';
 import type { Database } from '../../db/database.ts';
 import { type Abandoned, type Lease, PROCESS_ENDED } from '../../db/derive/derive-queue.ts';
 import { DERIVE_VERSION } from '../../derive/version.ts';
+import { reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { openBackoff } from '../../retry.ts';
@@ -37,7 +38,7 @@ import { deriveLeased, LEASE_MS, type LeasedDeps, renewing } from './derive-leas
 import { deriveTogether } from './derive-together.ts';
 import { openLanes } from './lanes.ts';
 import { markOutdated } from './mark-outdated.ts';
-import { classOf, openQueryRetry, RETRY } from './query-retry.ts';
+import { openQueryRetry, RETRY } from './query-retry.ts';
 
 /** The most sessions that are derived with one commit. */
 const TOGETHER = 128;
@@ -157,7 +158,7 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
         if (!started && !due) await waitForWork(pollMs);
       } catch (error) {
         const again_in_ms = backoff.next();
-        log.warn({ reason: classOf(error), again_in_ms }, 'the queue of sessions cannot be read');
+        log.warn({ reason: reasonOf(error), again_in_ms }, 'the queue of sessions cannot be read');
         await waitForWork(again_in_ms);
       }
     }
@@ -172,7 +173,7 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
       (stop) => {
         unlisten = stop;
       },
-      (error: unknown) => log.warn({ reason: classOf(error) }, 'cannot listen for new turns; they are polled for'),
+      (error: unknown) => log.warn({ reason: reasonOf(error) }, 'cannot listen for new turns; they are polled for'),
     );
     const outdated = markOutdated(database, withRetry, signal).then((sessions) => {
       outdatedMarked = true;

@@ -1,5 +1,5 @@
 /** Retries of the derive worker's own queries, until the database answers or the signal is given. */
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError, reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import { retry } from '../../retry.ts';
 
@@ -12,7 +12,7 @@ export const openQueryRetry =
   (log: Logger, signal: AbortSignal): QueryRetry =>
   async (query) => {
     if (signal.aborted) return null;
-    const onFailure = (error: unknown) => log.warn({ reason: classOf(error) }, 'the database could not be asked');
+    const onFailure = (error: unknown) => log.warn({ reason: reasonOf(error) }, 'the database could not be asked');
     try {
       return await retry(query, { ...RETRY, signal, isRetryable: isTransient, onFailure });
     } catch (error) {
@@ -22,11 +22,3 @@ export const openQueryRetry =
   };
 
 export const isTransient = (error: unknown): boolean => error instanceof DatabaseError && error.transient;
-
-/** The kind of a failure, without anything of its message. */
-export const classOf = (error: unknown): string =>
-  error instanceof DatabaseError
-    ? `DatabaseError ${error.sqlstate}`.trim()
-    : error instanceof Error
-      ? error.name
-      : 'unknown';

@@ -1,8 +1,8 @@
 /** The index of texts beside the engine's other work: by one process of a database at a time, which rests as long as it works. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../db/database.ts';
+import { reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
-import { classOf } from '../derive/query-retry.ts';
 import { exclusively } from '../exclusively.ts';
 import type { Precedence } from '../precedence.ts';
 import { openIndexing } from './index-texts.ts';
@@ -57,7 +57,7 @@ export function runIndexing({ database, precedence, pause, signal, log }: Deps):
         found = await pass(found);
       } catch (error) {
         found = false;
-        if (!signal.aborted) log.warn({ reason: classOf(error) }, 'texts could not be indexed; the next pass goes on');
+        if (!signal.aborted) log.warn({ reason: reasonOf(error) }, 'texts could not be indexed; the next pass goes on');
       }
       lookedAt = performance.now();
       // What a look costs grows with the number of sessions: it may take a twentieth of the time.

@@ -1,5 +1,5 @@
 /** Retries of what intake stores, for as long as that may help: the journal holds the calls meanwhile. */
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError, reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import { retry } from '../../retry.ts';
 
@@ -32,7 +32,3 @@ export function openDatabaseRetry(log: Logger, signal: AbortSignal): DatabaseRet
 }
 
 export const isTransient = (error: unknown): boolean => error instanceof DatabaseError && error.transient;
-
-/** What may be logged of an error: messages of libraries may quote the value that they failed at. */
-export const reasonOf = (error: unknown): string =>
-  error instanceof DatabaseError ? error.message : error instanceof Error ? error.name : 'unknown';

@@ -1,8 +1,9 @@
 /** Deletes segments of the journal that nothing needs, once their turns would survive a power cut. */
 import type { JournalReader } from '../../capture/journal-reader.ts';
 import type { Database } from '../../db/database.ts';
+import { reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
-import { type DatabaseRetry, reasonOf } from './database-retry.ts';
+import type { DatabaseRetry } from './database-retry.ts';
 
 const DELETE_INTERVAL_MS = { embedded: 2_000, server: 0 }; // between two deletions of read segments: each costs the embedded database a checkpoint
 

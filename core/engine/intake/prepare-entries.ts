@@ -6,8 +6,9 @@ import type { CountedRequest, PreparedTurn } from '../../call/prepared-turn.ts';
 import type { JournalEntry } from '../../capture/journal-calls.ts';
 import type { JournalCall, JournalPosition } from '../../capture/journal-format.ts';
 import type { Database } from '../../db/database.ts';
+import { reasonOf } from '../../errors.ts';
 import { openYielder } from '../yielder.ts';
-import { type DatabaseRetry, reasonOf } from './database-retry.ts';
+import type { DatabaseRetry } from './database-retry.ts';
 import { findPreviousCall } from './find-previous-call.ts';
 import { openCall } from './open-call.ts';
 

@@ -3,9 +3,10 @@ import type { JournalReader } from '../../capture/journal-reader.ts';
 import type { Database } from '../../db/database.ts';
 import type { TurnBatch } from '../../db/store/append-turns.ts';
 import type { NewNode } from '../../db/store/new-nodes.ts';
+import { reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
-import { type DatabaseRetry, isTransient, reasonOf } from './database-retry.ts';
+import { type DatabaseRetry, isTransient } from './database-retry.ts';
 import type { FreshSlices, NewSlices } from './new-slices.ts';
 import type { PreparedEntry } from './prepare-entries.ts';
 

@@ -1,10 +1,10 @@
 /** Retention beside the engine's other work: a sweep every ten minutes, by one process of a database at a time, half of whose time it rests. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../db/database.ts';
+import { reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { RetentionRules } from '../../model/retention.ts';
-import { classOf } from '../derive/query-retry.ts';
 import { exclusively } from '../exclusively.ts';
 import type { Precedence } from '../precedence.ts';
 import { sweepRetention } from './sweep.ts';
@@ -35,7 +35,7 @@ export async function runRetention({ firstMs = FIRST_MS, ...deps }: Deps): Promi
     await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
     if (signal.aborted) return;
     await sweepOnce(deps, collections).catch((error: unknown) => {
-      if (!signal.aborted) log.warn({ reason: classOf(error) }, 'a sweep of retention failed; the next one goes on');
+      if (!signal.aborted) log.warn({ reason: reasonOf(error) }, 'a sweep of retention failed; the next one goes on');
     });
   }
 }

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import pino from 'pino';
 import * as assert from 'uvu/assert';
 import { builtIn } from '../../../../core/call/reader.ts';
 import type { JournalCall } from '../../../../core/capture/journal-format.ts';
@@ -6,6 +7,7 @@ import type { Database, OperationResult } from '../../../../core/db/database.ts'
 import { openDatabase } from '../../../../core/db/open.ts';
 import { deriveSession } from '../../../../core/engine/derive/derive-session.ts';
 import { type DeriveWorker, runDeriveWorker } from '../../../../core/engine/derive/derive-worker.ts';
+import { DatabaseError } from '../../../../core/errors.ts';
 import { openLog } from '../../../../core/log.ts';
 import { answer, assistant, type Call, instantAt, toolResult, toolUse, user } from '../../../support/call-turn.ts';
 import { databaseSuite } from '../../../support/databases.ts';
@@ -506,6 +508,23 @@ databaseSuite('derive worker', (test, database) => {
     const last = reports.at(-1);
     assert.equal([last?.queue, last?.parked], [1, 1]);
     assert.ok((last?.lagSeconds ?? 0) >= 3_600);
+  });
+
+  test('while the database is away the log says why', async () => {
+    const lines: { reason: string; msg: string }[] = [];
+    const stopping = new AbortController();
+    const worker = runDeriveWorker({
+      database: overhearing(database(), (name) => {
+        if (name === 'leaseDirty') throw new DatabaseError('Cannot ask the database: it is away', '', true);
+      }),
+      log: pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+      ...{ reader: builtIn, metrics, signal: stopping.signal, pollMs: 20 },
+    });
+    await eventually(() => lines.length > 0);
+    stopping.abort();
+    await worker.stopped;
+    const [{ reason, msg } = {}] = lines;
+    assert.equal([reason, msg], ['Cannot ask the database: it is away', 'the queue of sessions cannot be read']);
   });
 
   test('a session that is marked anew while it is derived is waited for to its end', async () => {
