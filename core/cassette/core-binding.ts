@@ -53,7 +53,7 @@ function inProcessRequest({ url, method, headers, signal }: Request): Request {
 }
 
 const unreadable = (): Response =>
-  refused(404, 'route-unknown', 'Cannot find the path: a cassette reads /v1 apart from admin and cassette routes');
+  refused(404, 'route-unknown', 'Cannot find the path: the core has no such route that a cassette may read');
 
 const refused = (status: number, code: string, error: string): Response =>
   new Response(JSON.stringify({ type: 'about:blank', title: 'Refused', status, code, detail: error, error }), {

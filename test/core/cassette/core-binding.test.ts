@@ -47,6 +47,15 @@ test('what it may read is every read of the contract apart from admin, agents an
   assert.equal([...CORE_READS].sort(), reads.sort());
 });
 
+test('the refusal fits a path that does not exist as well as one that a cassette may not read', async () => {
+  for (const path of ['/v1/nope', '/v1/admin/status', '/v1/%73essions']) {
+    const response = await binding().core.fetch(path);
+    const { error } = (await response.json()) as { error: string };
+    const why = 'Cannot find the path: the core has no such route that a cassette may read';
+    assert.equal([response.status, error], [404, why]);
+  }
+});
+
 test('changes nothing', async () => {
   const { core, seen } = binding();
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
