@@ -20,7 +20,7 @@ export type CassetteDatabases = {
   /** Those of the views that do not exist in `svc_v1`. */
   missingViews(views: readonly string[]): Promise<string[]>;
   /**
-   * Applies missing migrations in order, as the role, each in a transaction; several processes may do so at once. None runs unless
+   * Applies missing migrations in order, as the role, all of them or none; several processes may do so at once. None runs unless
    * all can be parsed. @throws {MigrationRefused} naming migration and reason
    */
   migrate(name: string, migrations: readonly CassetteMigration[], options?: Pick<DbOptions, 'builtIn'>): Promise<void>;

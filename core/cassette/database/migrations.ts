@@ -11,7 +11,7 @@ import type { Penalties } from './penalties.ts';
 
 export type CassetteMigration = { name: string; sql: string };
 
-/** On the embedded database everything waits for a whole migration, on a server nothing does: there each statement may take so long. */
+/** On the embedded database everything waits until all new ones have run, on a server nothing does: there each statement may take so long. */
 const LIMIT_MS = { embedded: 10_000, server: 120_000 };
 const BUILT_IN_LIMIT_MS = 600_000;
 
@@ -31,7 +31,7 @@ export async function runMigrations(
       final: true,
     });
   };
-  const lateReason = `was ended after ${limitMs / 1000} s: do less in one, and leave rows to background work`;
+  const lateReason = `was ended after ${limitMs / 1000} s: do less in it, and leave rows to background work`;
   try {
     const { applied, refused } = await database.execute(
       'migrateCassette',
@@ -43,8 +43,8 @@ export async function runMigrations(
     return applied;
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.transient) throw error;
-    if (error.sqlstate === '57014') throw chargedRefusal('', `the first that has not run ${lateReason}`, error);
-    if (error.sqlstate === 'XX000') throw chargedRefusal('', 'the first that has not run broke the database', error);
+    if (error.sqlstate === '57014') throw chargedRefusal('', `what has not run ${lateReason}`, error);
+    if (error.sqlstate === 'XX000') throw chargedRefusal('', 'what has not run broke the database', error);
     throw error;
   }
 }

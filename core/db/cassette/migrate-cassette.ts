@@ -1,4 +1,4 @@
-/** Runs a cassette's migrations: once each, in their order, as its role, and recorded in the service's ledger. */
+/** Runs a cassette's migrations: once each, in their order, as its role, and recorded in the service's ledger; the new ones all or none. */
 import { sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import type { Sql } from '../sql.ts';
@@ -12,46 +12,50 @@ type Refused = { migration: string; reason: string; late?: boolean };
 
 export type Migrated = { applied: string[]; refused: Refused | null };
 
-/** Any number of processes may run this at once: each migration's transaction holds the lock. */
+/**
+ * Those that have not run, in one transaction: when one fails, the version before can be put back, which rejects migrations that it lacks.
+ * Any number of processes may run this at once: the transaction holds the lock.
+ */
 export async function migrateCassette(
   db: Sql,
   { name, migrations }: { name: string; migrations: readonly MigrationFile[] },
 ): Promise<Migrated> {
-  const applied: string[] = [];
-  for (;;) {
-    const step = await nextStep(db, name, migrations);
-    if (step.refused) return { applied, refused: step.refused };
-    if (step.applied === undefined) return { applied, refused: null };
-    applied.push(step.applied);
-  }
-}
-
-type Step = { applied?: string; refused?: Refused };
-
-async function nextStep(db: Sql, name: string, migrations: readonly MigrationFile[]): Promise<Step> {
   let running = '';
   try {
     return await db.transaction(async (tx) => {
       await tx.rows(sql`select pg_advisory_xact_lock(820144730, hashtext(${name}))`);
-      const { next, position, refused } = nextMigration(await ledger(tx, name), migrations);
-      if (refused) return { refused };
-      if (!next) return {};
-      running = next.name;
-      const call = sql`${sql.identifier(CALLS)}.${sql.identifier(schemaOf(name))}`;
-      for (const statement of next.statements) await tx.rows(sql`select ${call}(${statement}, 'count', 0)`);
-      await tx.rows(sql`
-        insert into svc.cassette_migrations (cassette, name, position, sha256)
-        values (${name}, ${next.name}, ${position}::integer, decode(${next.sha256}, 'hex'))`);
-      if (tx.kind === 'embedded') await tx.script('reset all; discard temp');
-      return { applied: next.name };
+      const recorded = await ledger(tx, name);
+      const refused = contradiction(recorded, migrations);
+      if (refused) return { applied: [], refused };
+      const missing = migrations.slice(recorded.length);
+      for (const [i, migration] of missing.entries()) {
+        running = migration.name;
+        await runMigration(tx, name, migration, recorded.length + i + 1);
+      }
+      return { applied: missing.map((migration) => migration.name), refused: null };
     });
   } catch (error) {
     if (running === '' || !(error instanceof DatabaseError)) throw error;
-    if (error.sqlstate === TOO_LATE) return { refused: { migration: running, reason: '', late: true } };
+    if (error.sqlstate === TOO_LATE) return refusal({ migration: running, reason: '', late: true });
     if (error.transient) throw error;
-    return { refused: { migration: running, reason: error.message.replace(/^Cannot run a statement: /, '') } };
+    return refusal({ migration: running, reason: error.message.replace(/^Cannot run a statement: /, '') });
   }
 }
+
+const refusal = (refused: Refused): Migrated => ({ applied: [], refused });
+
+async function runMigration(tx: Sql, cassette: string, { name, sha256, statements }: MigrationFile, position: number) {
+  const call = sql`${sql.identifier(CALLS)}.${sql.identifier(schemaOf(cassette))}`;
+  for (const statement of statements) await tx.rows(sql`select ${call}(${statement}, 'count', 0)`);
+  await tx.script(CHECK_DEFERRED);
+  await tx.rows(sql`
+    insert into svc.cassette_migrations (cassette, name, position, sha256)
+    values (${cassette}, ${name}, ${position}::integer, decode(${sha256}, 'hex'))`);
+  if (tx.kind === 'embedded') await tx.script('reset all; discard temp');
+}
+
+/** Deferred constraints fail in the migration that broke them, and a later one can alter their tables. */
+const CHECK_DEFERRED = 'set constraints all immediate; set constraints all deferred';
 
 const TOO_LATE = '57014'; // query_canceled
 
@@ -62,26 +66,19 @@ const ledger = (tx: Sql, name: string): Promise<Applied[]> =>
     sql`select name, encode(sha256, 'hex') as sha256 from svc.cassette_migrations where cassette = ${name} order by position`,
   );
 
-/** The first that has not run, once all that ran are known and unchanged. */
-function nextMigration(
-  applied: readonly Applied[],
-  migrations: readonly MigrationFile[],
-): { next?: MigrationFile; position?: number; refused?: Refused } {
+/** Why they cannot follow what has run. */
+function contradiction(applied: readonly Applied[], migrations: readonly MigrationFile[]): Refused | null {
   for (const [i, { name, sha256 }] of applied.entries()) {
     const file = migrations.find((migration) => migration.name === name);
     if (!file) {
-      return refusal(
-        name,
-        'it has run, and this version of the cassette lacks it: install that version or a later one',
-      );
+      const reason = 'it has run, and this version of the cassette lacks it: install that version or a later one';
+      return { migration: name, reason };
     }
     if (file.sha256 !== sha256)
-      return refusal(name, 'it was edited after it had run: put its text back, and add another');
+      return { migration: name, reason: 'it was edited after it had run: put its text back, and add another' };
     const other = migrations[i]?.name ?? '';
-    if (other !== name) return refusal(other, `it stands before ${name}, which has run: put new ones last`);
+    if (other !== name)
+      return { migration: other, reason: `it stands before ${name}, which has run: put new ones last` };
   }
-  const next = migrations[applied.length];
-  return next ? { next, position: applied.length + 1 } : {};
+  return null;
 }
-
-const refusal = (migration: string, reason: string) => ({ refused: { migration, reason } });

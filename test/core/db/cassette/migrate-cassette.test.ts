@@ -93,19 +93,51 @@ databaseSuite('migrate-cassette', (test, database) => {
     assert.equal((await cassettes.db(name).query('select n from a')).rows, [{ n: 1 }]);
   });
 
-  test('one that fails leaves nothing, and those before it stay', async () => {
+  test('one that fails leaves nothing of those that came with it, so that the version before can be put back', async () => {
+    const before: [string, string] = ['1', 'create table a (n integer)'];
+    await cassettes.migrate(name, [{ name: '1', sql: before[1] }]);
     const error = await refused(
-      ['1', 'create table a (n integer)'],
-      ['2', 'create table b (n integer); insert into b values (1); insert into b select n / 0 from b'],
+      before,
+      ['2', 'create table b (n integer)'],
+      ['3', 'create table c (n integer); insert into c values (1); insert into c select n / 0 from c'],
+      ['4', 'create table d (n integer)'],
     );
-    assert.is(error.migration, '2');
-    assert.match(error.message, /^Cannot migrate: 2: .*\(22012\)$/);
+    assert.is(error.migration, '3');
+    assert.match(error.message, /^Cannot migrate: 3: .*\(22012\)$/);
     assert.equal(await applied(), ['1']);
     assert.equal(await tables(), ['a']);
-    assert.match(
-      (await refused(['1', 'create table a (n integer)'], ['2', 'select * from nowhere'])).reason,
-      /nowhere/,
+    await cassettes.migrate(name, [{ name: '1', sql: before[1] }]);
+    assert.match((await refused(before, ['2', 'select * from nowhere'])).reason, /nowhere/);
+  });
+
+  test('a deferred constraint is checked at the end of the migration that breaks it', async () => {
+    const made: [string, string] = [
+      '1',
+      `create table a (n integer primary key);
+       create table b (n integer references a deferrable initially deferred);
+       insert into b values (1); insert into a values (1)`,
+    ];
+    const error = await refused(made, ['2', 'insert into b values (2)'], ['3', 'alter table b add column m integer']);
+    assert.match(error.message, /^Cannot migrate: 2: .*\(23503\)$/);
+    await cassettes.migrate(
+      name,
+      [
+        made,
+        ['2', 'alter table b add column m integer'],
+        ['3', 'insert into b values (2); insert into a values (2)'],
+      ].map(([file = '', sql = '']) => ({ name: file, sql })),
     );
+    assert.equal(await applied(), ['1', '2', '3']);
+  });
+
+  test('a new value of an enum type can be used at once when the type is new too', async () => {
+    const files = [
+      { name: '1', sql: `create type mood as enum ('good'); create table a (m mood)` },
+      { name: '2', sql: `alter type mood add value 'bad'` },
+      { name: '3', sql: `insert into a values ('bad')` },
+    ];
+    await cassettes.migrate(name, files);
+    assert.equal((await cassettes.db(name).query('select m from a')).rows, [{ m: 'bad' }]);
   });
 
   test('none runs when one of them cannot be read', async () => {
