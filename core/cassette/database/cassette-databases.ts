@@ -26,8 +26,8 @@ export type CassetteDatabases = {
   migrate(name: string, migrations: readonly CassetteMigration[], options?: Pick<DbOptions, 'builtIn'>): Promise<void>;
   /** The binding. (core/cassette/contract.ts, `Db`) */
   db(name: string, options?: DbOptions): CassetteDb;
-  /** Drops its schema and role, and the rows about them. Nothing of the cassette may still run. */
-  remove(name: string): Promise<void>;
+  /** Drops its schema and role, and the rows about them. Nothing of the cassette may still run. @returns whether it had any */
+  remove(name: string): Promise<boolean>;
   /** Acquires or renews the lease of its background work. True: this process holds it for `ms`. */
   lease(name: string, token: string, ms: number): Promise<boolean>;
   release(name: string, token: string): Promise<void>;
@@ -97,7 +97,7 @@ export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): Cas
     },
     async remove(name) {
       await disconnect(name);
-      await database.execute('removeCassette', { name });
+      return database.execute('removeCassette', { name });
     },
     lease: (name, token, ms) => database.execute('leaseCassette', { name, token, ms }),
     release: (name, token) => database.execute('releaseCassette', { name, token }),

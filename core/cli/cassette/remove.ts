@@ -1,4 +1,5 @@
 /** `svc cassette remove`: takes a cassette off the list at once, and with --purge drops what it has stored as well. */
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openCassetteDatabases } from '../../cassette/database/cassette-databases.ts';
@@ -42,29 +43,31 @@ export async function removeCassette(
     );
   const wanted = await wantedIn(loaded, io);
   const { entry, builtIn } = wanted.find(name);
-  if (!entry && !purge) {
-    const suggestion = nearest(name, wanted.names);
-    const hint = suggestion
-      ? `; did you mean '${suggestion}'?`
-      : wanted.names.length > 0
-        ? `; there are ${wanted.names.join(', ')}`
-        : '';
-    throw new OperatorError(`Cannot remove '${name}': it is not on the list${hint}`);
-  }
+  if (!entry && !purge) throw notListed(name, wanted.names);
   const database = purge ? await openForPurge(name, loaded, io.target?.running ?? null) : null;
+  const installed = join(io.target?.folder ?? loaded.folder, 'cassettes', name);
+  const isKnown = entry !== undefined || existsSync(installed);
   try {
     if (entry) io.out(await takeOut(name, builtIn, loaded, io));
-    await rm(join(io.target?.folder ?? loaded.folder, 'cassettes', name), { recursive: true, force: true });
-    if (database) {
-      await untilWithdrawn(name, loaded);
-      await dropDatabase(name, database, loaded);
-      io.out('Its schema, with all that it has stored, and its role are gone\n');
-    } else if (purge) io.out('There is no database here, so it has stored nothing\n');
+    await rm(installed, { recursive: true, force: true });
+    if (database) await untilWithdrawn(name, loaded);
+    const dropped = database !== null && (await dropDatabase(name, database, loaded));
+    if (purge && !isKnown && !dropped) throw notListed(name, wanted.names);
+    if (dropped) io.out('Its schema, with all that it has stored, and its role are gone\n');
+    else if (database) io.out('It had no schema, so it has stored nothing\n');
+    else if (purge) io.out('There is no database here, so it has stored nothing\n');
     else if (entry?.grants.bindings.includes('db'))
       io.out(`What it has stored stays; 'svc cassette remove ${name} --purge' drops it\n`);
   } finally {
     await database?.close();
   }
+}
+
+function notListed(name: string, names: readonly string[]): OperatorError {
+  const suggestion = nearest(name, names);
+  const others = names.length > 0 ? `; there are ${names.join(', ')}` : '';
+  const hint = suggestion ? `; did you mean '${suggestion}'?` : others;
+  return new OperatorError(`Cannot remove '${name}': it is not on the list${hint}`);
 }
 
 type Wanted = { names: string[]; find(name: string): { entry: ListEntry | undefined; builtIn: boolean } };
@@ -169,11 +172,12 @@ async function untilWithdrawn(name: string, loaded: LoadedConfig): Promise<void>
   }
 }
 
-async function dropDatabase(name: string, database: OpenDatabase, { config }: LoadedConfig): Promise<void> {
+/** @returns whether it had a schema or a role */
+async function dropDatabase(name: string, database: OpenDatabase, { config }: LoadedConfig): Promise<boolean> {
   const { postgres_dsn: dsn, pooled } = config.storage;
   const databases = openCassetteDatabases({ database, dsn, pooled, log: openLog(config.log.level) });
   try {
-    await databases.remove(name);
+    return await databases.remove(name);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     throw new OperatorError(`Cannot purge '${name}': ${error.message}`, 1, { cause: error });

@@ -3,10 +3,12 @@ import { sql } from 'drizzle-orm';
 import type { Sql } from '../sql.ts';
 import { CALLS, roleOf, schemaOf } from './names.ts';
 
-export async function removeCassette(db: Sql, { name }: { name: string }): Promise<void> {
-  await db.transaction(async (tx) => {
+/** @returns whether there was anything to drop */
+export async function removeCassette(db: Sql, { name }: { name: string }): Promise<boolean> {
+  return db.transaction(async (tx) => {
     const role = await roleOf(tx, name);
     const schema = sql.identifier(schemaOf(name));
+    const schemas = await tx.rows(sql`select 1 as one from pg_namespace where nspname = ${schemaOf(name)}`);
     await tx.rows(sql`drop function if exists ${sql.identifier(CALLS)}.${schema}(text, text, bigint)`);
     await tx.rows(sql`drop schema if exists ${schema} cascade`);
     const [existing] = await tx.rows(sql`select 1 as one from pg_roles where rolname = ${role}`);
@@ -16,6 +18,7 @@ export async function removeCassette(db: Sql, { name }: { name: string }): Promi
     }
     await tx.rows(sql`delete from svc.cassette_migrations where cassette = ${name}`);
     await tx.rows(sql`delete from svc.cassette_leases where cassette = ${name}`);
+    return schemas.length > 0 || existing !== undefined;
   });
 }
 

@@ -104,6 +104,8 @@ test('while another process has the embedded database nothing is purged and noth
 test('without a database there is nothing to purge', async () => {
   assert.match(await remove('tally', { purge: true }), /There is no database here, so it has stored nothing\n$/);
   assert.equal(await names(), ['other', 'search']);
+  const meant = "Cannot remove 'othr': it is not on the list; did you mean 'other'?";
+  assert.is(await refusal('othr', { purge: true }), meant);
 });
 
 test('where the service has another database than these settings, or nobody knows, nothing is purged and nothing removed', async () => {
@@ -166,7 +168,11 @@ async function purges(open: () => Promise<OpenDatabase>, dsn: string): Promise<v
   assert.is(await isGone(open, dsn, 'tally'), true);
   assert.is(await isGone(open, dsn, 'other'), false);
   await remove('tally', { purge: true, dsn }); // off the list already, and still to be purged
+  const unknown = "Cannot remove 'tally': it is not on the list; there are other, search";
+  assert.is(await refusal('tally', { purge: true, dsn }), unknown, 'nothing of that name is left');
   await remove('other', { purge: true, dsn });
+  await mkdir(join(folder, 'cassettes', 'half'));
+  assert.match(await remove('half', { purge: true, dsn }), /^It had no schema, so it has stored nothing\n$/);
 }
 
 test('a purge drops its schema and nothing else, on the embedded database', async () => {
