@@ -1,7 +1,7 @@
 /** `svc cassette remove`: takes a cassette off the list at once, and with --purge drops what it has stored as well. */
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { openCassetteDatabases } from '../../cassette/database/cassette-databases.ts';
 import { schemaFrom, usersList, withEntry, withoutEntry, writeList } from '../../cassette/list/edit-list.ts';
 import { CassetteName, type ListEntry } from '../../cassette/list/list.ts';
@@ -57,10 +57,20 @@ export async function removeCassette(
     else if (database) io.out('It had no schema, so it has stored nothing\n');
     else if (purge) io.out('There is no database here, so it has stored nothing\n');
     else if (entry?.grants.bindings.includes('db'))
-      io.out(`What it has stored stays; 'svc cassette remove ${name} --purge' drops it\n`);
+      io.out(`What it has stored stays; ${purgeHint(name, loaded, io.target)}\n`);
   } finally {
     await database?.close();
   }
+}
+
+/** With what else a purge needs, or it would be refused: the folder of the list, and an embedded database that no service has open. */
+function purgeHint(name: string, { config, folder: own }: LoadedConfig, target: Target | undefined): string {
+  const folder = target?.folder ?? own;
+  const running = target?.running?.readsList === false ? null : target?.running;
+  const data = running?.data ?? whereData(config.storage.postgres_dsn, folder);
+  const isOpen = data === whereData('', folder) && (running || holderOf(folder) !== null);
+  const where = target?.isOwn === false ? `, run in ${dirname(folder)},` : '';
+  return `'svc cassette remove ${name} --purge'${where} drops it${isOpen ? ' once svc has stopped' : ''}`;
 }
 
 function notListed(name: string, names: readonly string[]): OperatorError {

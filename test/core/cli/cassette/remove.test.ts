@@ -35,12 +35,12 @@ const names = async () =>
   readLists(await listTexts(files())).list.map(({ name, enabled }) => (enabled ? name : `-${name}`));
 const installed = async () => (await readdir(join(folder, 'cassettes'))).sort();
 
-type Options = { purge?: boolean; dsn?: string; running?: RunningService };
+type Options = { purge?: boolean; dsn?: string; running?: RunningService; isOwn?: boolean };
 
-async function remove(name: string, { purge = false, dsn = '', running }: Options = {}): Promise<string> {
+async function remove(name: string, { purge = false, dsn = '', running, isOwn = true }: Options = {}): Promise<string> {
   const flags = { 'client.api_target': 'http://127.0.0.1:9', 'storage.postgres_dsn': dsn, 'log.level': 'silent' };
   let out = '';
-  const target = running && { folder, files: files(), reader: 'of the service', isOwn: true, running };
+  const target = running && { folder, files: files(), reader: 'of the service', isOwn, running };
   const io = { cwd, files: files(), out: (text: string) => (out += text), ...(target && { target }) };
   await removeCassette(name, { purge }, loadConfig({ flags, env: {}, cwd, home: cwd }), io);
   return out;
@@ -59,9 +59,30 @@ async function refusal(name: string, options?: Options): Promise<string> {
 test('it goes off the list with what was installed, and the others stay', async () => {
   const out = await remove('tally');
   assert.match(out, /^Removed tally from .*cassette\.manifest\.json; a service that runs withdraws it by itself\n/);
-  assert.match(out, "What it has stored stays; 'svc cassette remove tally --purge' drops it");
+  assert.match(out, "What it has stored stays; 'svc cassette remove tally --purge' drops it\n");
   assert.equal(await names(), ['other', 'search']);
   assert.equal(await installed(), ['other']);
+});
+
+test('how to drop what it has stored is said with the condition that holds', async () => {
+  const running = (data: string): RunningService => ({ address: 'http://localhost:8081', data, readsList: true });
+  const [embedded, server] = [running(join(folder, 'data')), running('PostgreSQL at db.example/svc')];
+  const command = "'svc cassette remove tally --purge'";
+  const list = await readFile(files().candidates[0] ?? '', 'utf8');
+  const hint = async (options: Options) => {
+    await writeFile(files().candidates[0] ?? '', list);
+    return (await remove('tally', options)).split('; ').at(-1);
+  };
+  assert.is(await hint({ running: embedded }), `${command} drops it once svc has stopped\n`);
+  assert.is(
+    await hint({ running: embedded, isOwn: false }),
+    `${command}, run in ${cwd}, drops it once svc has stopped\n`,
+  );
+  assert.is(await hint({ running: server, isOwn: false }), `${command}, run in ${cwd}, drops it\n`);
+  assert.is(await hint({ running: server, dsn: 'postgres://ada@db.example/svc' }), `${command} drops it\n`);
+  const unlock = await lockFolder(folder);
+  assert.is(await hint({}), `${command} drops it once svc has stopped\n`);
+  await unlock();
 });
 
 test('one that comes with the package is switched off, also where the user had another in its place', async () => {
