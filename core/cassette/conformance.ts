@@ -1,4 +1,5 @@
 /** Conformance checks, for the author of a cassette before anybody installs it: is it admitted, and does it keep to its document? */
+import { retry } from '../retry.ts';
 import { type AdmissionParts, admit } from './admission/admission.ts';
 import { type DeclaredManifest, ownPrefix } from './admission/manifest.ts';
 import { fetchUntil } from './fetch-until.ts';
@@ -13,6 +14,7 @@ export type ConformanceResult = { what: string; problems: readonly string[] };
 export type Conformance = 'conforms' | 'faulty' | 'refused';
 
 const REQUEST_MS = 10_000;
+const RESTART_MS = 60_000;
 const MOST_BODY_BYTES = 1_048_576;
 
 /**
@@ -32,25 +34,39 @@ export async function conform(
   const admission = await tryAdmission(entry, parts, record);
   if (!admission) return 'refused';
   const { running, document, manifest } = admission;
+  let isBack = true;
+  const check = async (what: string, work: () => Promise<string[]>) => {
+    if (isBack) isBack = await untilAnswering(running);
+    record(what, await work());
+  };
   try {
-    record('it answers what it does not serve with 404', await unknownPath(running, ownPrefix(manifest)));
+    await check('it answers what it does not serve with 404', () => unknownPath(running, ownPrefix(manifest)));
     for (const operation of readable(document.document, entry.name, manifest))
-      record(`GET ${operation.path} answers as its document says`, await declared(running, operation));
+      await check(`GET ${operation.path} answers as its document says`, () => declared(running, operation));
     for (const tool of document.tools)
-      record(
-        `the tool ${tool.full_name} answers arguments that are empty without failing`,
-        await toolCall(running, tool.path),
+      await check(`the tool ${tool.full_name} answers arguments that are empty without failing`, () =>
+        toolCall(running, tool.path),
       );
     for (const { uri, variables, list } of document.resources)
-      if (list) record(`the resources ${uri} can be listed`, await listed(running, list.path, variables));
+      if (list) await check(`the resources ${uri} can be listed`, () => listed(running, list.path, variables));
     for (const { full_name, list } of document.prompts)
-      if (list) record(`the prompts ${full_name}… can be listed`, await listed(running, list.path, []));
-    if (running.loaded?.scheduled) record('its background work runs', await backgroundWork(running));
+      if (list) await check(`the prompts ${full_name}… can be listed`, () => listed(running, list.path, []));
+    if (running.loaded?.scheduled) await check('its background work runs', () => backgroundWork(running));
     record('it can be installed a second time under another name', await secondInstallation(entry, parts));
   } finally {
     await running.close(1_000);
   }
   return good ? 'conforms' : 'faulty';
+}
+
+/** The check before may have ended its process, or made it one that is about to be ended. @returns false: it did not answer in time */
+async function untilAnswering(running: RunningCassette): Promise<boolean> {
+  const signal = AbortSignal.timeout(RESTART_MS);
+  const ping = async () => (await fetchUntil(running, '/ping', { signal })).body?.cancel();
+  return retry(ping, { signal, firstMs: 100, maxMs: 1_000 }).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function tryAdmission(
