@@ -31,8 +31,7 @@ export async function requestCompletion<Answer>(
     const text = await answerTo(conversation);
     const result = parsed(text, shape);
     if ('answer' in result) return result.answer;
-    if (attempt === ATTEMPTS)
-      throw new SkillRefusal('generation-failed', `Cannot generate the skill: no answer of the model could be read`);
+    if (attempt === ATTEMPTS) throw failed('no answer of the model could be read');
     conversation.push(
       { role: 'assistant', content: text },
       {
@@ -43,22 +42,45 @@ export async function requestCompletion<Answer>(
   }
 
   async function answerTo(history: PromptMessage[]): Promise<string> {
+    let answer: { choices?: { message?: { content?: string | null } }[] } | null;
     try {
       const client = new OpenAI({
         ...{ apiKey, baseURL: config['llm.base_url'], timeout: config['llm.timeout'], maxRetries: 1, logLevel: 'off' },
         ...{ organization: null, project: null },
       });
-      const answer = await client.chat.completions.create(
+      answer = await client.chat.completions.create(
         { model: config['llm.model'], messages: history, response_format: { type: 'json_object' } },
         { signal },
       );
-      return answer.choices?.[0]?.message?.content ?? '';
     } catch (error) {
-      const { status } = error as { status?: number };
-      const why = status === undefined ? 'could not be asked' : `answered ${status}`;
-      throw new SkillRefusal('generation-failed', `Cannot generate the skill: the model ${why}`, { cause: error });
+      throw failed(whyNoAnswer(error), error);
     }
+    if (!Array.isArray(answer?.choices)) throw failed(NO_COMPLETION);
+    return answer.choices[0]?.message?.content ?? '';
   }
+
+  /** By kind and code alone: messages of the client quote what was sent and received. */
+  function whyNoAnswer(error: unknown): string {
+    const { status } = error as { status?: number };
+    if (status !== undefined) return `the model answered ${status}`;
+    if (signal.aborted) return 'the model did not answer in time';
+    if (error instanceof OpenAI.APIConnectionTimeoutError)
+      return `the model did not answer within ${config['llm.timeout'] / 1000} s`;
+    if (error instanceof OpenAI.APIConnectionError) return `the model could not be reached (${codeOf(error)})`;
+    return error instanceof SyntaxError ? NO_COMPLETION : 'the answer of the model broke off';
+  }
+}
+
+const NO_COMPLETION = 'the answer of the model is no completion';
+
+const failed = (why: string, cause?: unknown) =>
+  new SkillRefusal('generation-failed', `Cannot generate the skill: ${why}`, { cause });
+
+/** The system's code of a failed connection, such as ECONNREFUSED: the client wraps the error that has it. */
+function codeOf({ cause }: Error): string {
+  if (!(cause instanceof Error)) return 'no code';
+  const { code } = cause as { code?: unknown };
+  return typeof code === 'string' ? code : codeOf(cause);
 }
 
 function parsed<Answer>(text: string, shape: z.ZodType<Answer>): { answer: Answer } | { problem: string } {
