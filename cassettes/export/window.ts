@@ -40,10 +40,14 @@ export function stampOf(microseconds: bigint | null): string {
   return new Date(ms).toISOString().replace('Z', `${rest}Z`);
 }
 
-/** @param isExplicit whether since or until was given @param now milliseconds since 1970; an open end is its date */
+/**
+ * No name ends before it begins: that of a window whose end is before its begin has the date of the end twice.
+ * @param isExplicit whether since or until was given @param now milliseconds since 1970; an open end is its date
+ */
 export function windowFilename({ since, until }: Window, isExplicit: boolean, detail: Detail, now: number): string {
-  const end = until === null ? now : microsecondsToMs(until);
-  const span = isExplicit ? `${dateOf(microsecondsToMs(since))}-to-${dateOf(end)}` : `last-30-days-${dateOf(now)}`;
+  const begin = microsecondsToMs(since);
+  const end = until === null ? Math.max(now, begin) : microsecondsToMs(until);
+  const span = isExplicit ? `${dateOf(Math.min(begin, end))}-to-${dateOf(end)}` : `last-30-days-${dateOf(now)}`;
   return `sessions-${span}${suffixOf(detail)}.jsonl`;
 }
 

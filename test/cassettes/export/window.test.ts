@@ -75,6 +75,12 @@ test('sessions-<date>-to-<date>.jsonl when since or until is given', () => {
   assert.is(named('2026-11-02T00:00:00Z', null, 'traces'), 'sessions-2026-11-02-to-2026-11-21-traces.jsonl');
 });
 
+test('an empty window does not end before it begins, also where since was clamped', () => {
+  assert.is(named('2025-12-01T00:00:00Z', '2025-12-29T00:00:00Z'), 'sessions-2025-12-29-to-2025-12-29.jsonl');
+  assert.is(named('2026-11-05T00:00:00Z', '2026-11-03T00:00:00Z'), 'sessions-2026-11-03-to-2026-11-03.jsonl');
+  assert.is(named('2026-11-25T00:00:00Z'), 'sessions-2026-11-25-to-2026-11-25.jsonl', 'an open end is not before it');
+});
+
 test('dates are those of UTC', () => {
   assert.is(named('2026-11-02T01:00:00+03:00'), 'sessions-2026-11-01-to-2026-11-21.jsonl');
 });
