@@ -1,7 +1,7 @@
 /**
- * The shape of a line: a session, its traces, spans and links as the read API shows them, as far as the views have them. What the views
- * lack, a line leaves out: of a session `project`, `agent_name`, `fork_of_session_id`, `raw_turn_count`; of a span
- * `first_byte_at`, `price`. Whether a session is `live` depends on when it is read, which a file does not know.
+ * The shape of a line: a session, its traces, spans and links as the read API shows them, with fewer members: the views lack most of the
+ * others. README.md lists them: of a session `starred` and of its rollup `error_count` and `shape`, of a trace `error_count`, of a span
+ * `usage.cost`, and more. Whether a session is `live` depends on when it is read, which a file does not know.
  */
 import { z } from '@hono/zod-openapi';
 

@@ -2,7 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
+import { z } from 'zod';
 import { lineSchema } from '../../../cassettes/export/model.ts';
+import { Link } from '../../../core/model/link.ts';
+import { Session } from '../../../core/model/session.ts';
+import { Span } from '../../../core/model/span.ts';
+import { Trace } from '../../../core/model/trace.ts';
 import { packageRoot } from '../../../core/package-root.ts';
 import { recordedJournalCalls } from '../../support/captured-calls.ts';
 import { databaseSuite } from '../../support/databases.ts';
@@ -23,6 +28,13 @@ import { exporting, linesOf } from './exporting.ts';
 
 const published = JSON.parse(readFileSync(join(packageRoot(), 'cassettes/export/line.schema.json'), 'utf8'));
 const { $schema: _, ...schema } = published;
+
+/** The members that a JSON Schema of the read API has, and that of a line has not. */
+const lacking = (whole: Json, line: Json): string[] =>
+  Object.entries<Json>(whole.properties ?? {}).flatMap(([name, member]) => {
+    const ours = line.properties?.[name];
+    return ours ? lacking(member, ours) : [name];
+  });
 
 /** What the views do not have of a document of the read API is taken out of it. */
 function asLine({ session, traces, links }: Json): Json {
@@ -97,6 +109,24 @@ databaseSuite('export lines', (test, database) => {
       for (const line of await linesOf(await exported.ask(`/sessions?detail=${detail}`)))
         assert.is(check(schema, line), null, line.session.display_title);
     assert.is.not(check(schema, { schema: 'svc.export/v1' }), null);
+  });
+
+  test('the README names each member of the read API that a line lacks', () => {
+    const readme = readFileSync(join(packageRoot(), 'cassettes/export/README.md'), 'utf8');
+    const { session, traces, links } = schema.properties;
+    const { trace, spans } = traces.items.properties;
+    const pairs = [
+      [Session, session],
+      [Trace, trace],
+      [Span, spans.items],
+      [Link, links.items],
+    ] as const;
+    const missing = pairs.flatMap(([whole, ours]) => lacking(z.toJSONSchema(whole, { io: 'input' }), ours));
+    assert.ok(missing.includes('starred') && missing.includes('cost'), missing.join());
+    assert.equal(
+      missing.filter((name) => !new RegExp(`[\`.]${name}\``).test(readme)),
+      [],
+    );
   });
 
   test('line.schema.json is what the model says', () => {
