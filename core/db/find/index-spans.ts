@@ -120,9 +120,11 @@ export type FoundText = {
   terms: readonly number[];
 };
 
+/** `rev`: at which it was read. `done`: up to where it is in the index with the texts that are written. */
+export type IndexedSession = { session_id: string; rev: number; done: IndexedKey };
+
 type Indexed = {
-  /** `rev`: at which each was read. `done`: up to where it is in the index with these texts. */
-  sessions: readonly { session_id: string; rev: number; done: IndexedKey }[];
+  sessions: readonly IndexedSession[];
   /** Those that were read of which the index may have had something before: it is replaced. */
   replaced: readonly Pick<SpanToIndex, 'session_id' | 'span_id'>[];
   texts: readonly FoundText[];

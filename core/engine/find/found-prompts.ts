@@ -8,6 +8,9 @@ import { termsOf } from '../../find/terms.ts';
 import { openYielder } from '../yielder.ts';
 import { nothingSeen, promptTexts, type SeenInPrompts } from './prompt-texts.ts';
 
+/** Of what a call has first; a prompt may be as large as a whole library of documents. */
+const MOST_CHARACTERS = 524_288;
+
 /** The pieces of what the calls have first of which the spans show the answers. A transcript has no such call. */
 export async function foundPrompts(
   execute: Database['execute'],
@@ -31,8 +34,11 @@ export async function foundPrompts(
   const yieldThread = openYielder();
   for (const [i, { span, call }] of calls.entries()) {
     const { session_id, trace_id, span_id, at } = span;
+    let left = MOST_CHARACTERS;
     for (const { block, offset, text } of texts[i] ?? []) {
-      for (const { start, ...piece } of cut(text)) {
+      const indexed = text.slice(0, left);
+      left -= indexed.length;
+      for (const { start, ...piece } of cut(indexed)) {
         const { piece_id } = piece;
         pieces.set(piece_id, piece);
         const { raw_turn_id } = call;

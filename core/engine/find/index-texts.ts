@@ -1,9 +1,10 @@
 /** Fills the index of texts behind derivation: small sessions together, those that were active last first. */
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../db/database.ts';
-import { type IndexedKey, LAST_ID, NOTHING, type SessionBehind, type SpanToIndex } from '../../db/find/index-spans.ts';
+import { NOTHING, type SessionBehind } from '../../db/find/index-spans.ts';
 import { foundPrompts } from './found-prompts.ts';
 import { foundTexts } from './found-texts.ts';
+import { type IndexRead, indexCommits, keyOf } from './index-commits.ts';
 import { nothingSeen, type SeenInPrompts } from './prompt-texts.ts';
 
 const BEHIND = 1_000;
@@ -34,6 +35,18 @@ export function openIndexing({ execute, committing, rest }: Indexing): (signal: 
     return { ...session, after: lacking ? NOTHING : after, outdated: false };
   };
 
+  /** @returns the sessions of which all was written; of one that was passed over nothing further is, or a part of it would be missing */
+  const write = async (read: IndexRead): Promise<ReadonlySet<string>> => {
+    const written = new Set(read.sessions.map(({ session_id }) => session_id));
+    for (const commit of indexCommits(read)) {
+      const sessions = commit.sessions.filter(({ session_id }) => written.has(session_id));
+      if (sessions.length === 0) continue;
+      const present = await committing(() => execute('writeIndexed', { ...commit, sessions }));
+      for (const { session_id } of sessions) if (!present.includes(session_id)) written.delete(session_id);
+    }
+    return written;
+  };
+
   /** Indexes the first spans of these sessions. @returns the sessions of which there are more */
   const indexTogether = async (behind: readonly SessionBehind[]): Promise<SessionBehind[]> => {
     const sessions: SessionBehind[] = [];
@@ -46,17 +59,10 @@ export function openIndexing({ execute, committing, rest }: Indexing): (signal: 
     for (const { session_id } of read) remembered.delete(session_id); // until what was read is written
     const texts = await foundTexts(spans);
     const prompts = await foundPrompts(execute, spans, seen);
-    const again = new Set(read.flatMap((session) => (session.again ? session.session_id : [])));
-    const replaced = spans.filter(({ session_id }) => again.has(session_id)).map(spanKey);
-    const done = read.map(({ session_id, rev }) => ({
-      session_id,
-      rev,
-      done: session_id === last?.session_id ? keyOf(last) : { rev, trace_id: LAST_ID, span_id: LAST_ID },
-    }));
-    const written = await committing(() => execute('writeIndexed', { sessions: done, replaced, texts, prompts }));
+    const written = await write({ sessions: read, spans, more, texts, prompts });
     for (const id of written) remembered.set(id, seen.get(id) ?? nothingSeen());
     const [part, ...unread] = sessions.slice(reached);
-    return last && part && written.includes(part.session_id) ? [{ ...part, after: keyOf(last) }, ...unread] : unread;
+    return last && part && written.has(part.session_id) ? [{ ...part, after: keyOf(last) }, ...unread] : unread;
   };
 
   return async (signal) => {
@@ -83,6 +89,3 @@ function firstOf(sessions: readonly SessionBehind[]): readonly SessionBehind[] {
   });
   return end < 0 ? sessions : sessions.slice(0, end);
 }
-
-const keyOf = ({ rev, trace_id, span_id }: IndexedKey): IndexedKey => ({ rev, trace_id, span_id });
-const spanKey = ({ session_id, span_id }: SpanToIndex) => ({ session_id, span_id });

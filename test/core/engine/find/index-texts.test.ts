@@ -160,8 +160,8 @@ databaseSuite('the index of texts', (test, database) => {
   });
 
   /** A call with a system prompt. */
-  const prompted = (n: number, system: string) => {
-    const call = small(n);
+  const prompted = (n: number, system: string) => withPrompt(small(n), system);
+  const withPrompt = (call: ReturnType<typeof journalCall>, system: string) => {
     const request = Buffer.from(JSON.stringify({ system, ...JSON.parse(call.request.toString()) }));
     return { ...call, request, closed: call.closed && { ...call.closed, request_bytes: request.byteLength } };
   };
@@ -190,6 +190,45 @@ databaseSuite('the index of texts', (test, database) => {
     ]);
     assert.is((await database().sql('select 1 from svc.found_prompts')).length, 2);
     assert.is((await rows()).length, 5, 'what was said is found all the same');
+  });
+
+  /** Some 700,000 characters. */
+  const large = (n: number) => Array.from({ length: 30_000 }, (_, i) => `line ${i} of library ${n}\n`).join('');
+
+  test('large prompts are written with commits of their own; of each the beginning is in the index', async () => {
+    await storeCalls(database(), [
+      ...[0, 1, 2].map((n) => prompted(n, large(n))),
+      prompted(3, 'You are a horse.'),
+      small(4),
+      ...conversation('one', 'two').map((call) => journalCall('talk', call)),
+    ]);
+    await deriveAll(database());
+    assert.ok(((await indexShowing()).writeIndexed ?? 0) >= 3);
+    const { spans, spans_indexed } = await coverage();
+    assert.is(spans_indexed, spans);
+    const [indexed] = await database().sql(`
+      select count(distinct u.session_id) as sessions, max(u.start + length(p.text)) as reached
+        from svc.found_prompt_uses u join svc.found_prompts p using (piece_id)`);
+    assert.equal([Number(indexed?.sessions), Number(indexed?.reached)], [4, 524_288]);
+    assert.is((await rows()).length, 7);
+  });
+
+  test('of a session that is passed over nothing further is written: what is before would be missing', async () => {
+    const calls = conversation('one', 'two').map((call, n) => withPrompt(journalCall('talk', call), large(n)));
+    await storeCalls(database(), calls);
+    await deriveAll(database());
+    let writes = 0;
+    const indexBehind = openIndexing({
+      execute: (async (name: string, args: object) =>
+        name === 'writeIndexed' && writes++ === 0 ? [] : database().execute(name as never, args as never)) as never,
+      committing: (work) => work(),
+      rest: async () => {},
+    });
+    await indexBehind(new AbortController().signal);
+    assert.equal(await rows(), []);
+    await indexAll(database());
+    const { spans, spans_indexed } = await coverage();
+    assert.equal([spans_indexed, (await rows()).length], [spans, 2]);
   });
 
   test('what was indexed by other rules is indexed again', async () => {
