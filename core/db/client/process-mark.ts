@@ -9,7 +9,7 @@ export type ProcessMark = {
   boot: string;
 };
 
-export const markOf = (pid: number): ProcessMark => ({ pid, started: startOf(pid), boot: bootId() });
+export const markOf = (pid: number): ProcessMark => ({ pid, started: statOf(pid).started, boot: bootId() });
 
 export function isAlive({ pid, started, boot }: ProcessMark): boolean {
   if (boot !== bootId()) return false;
@@ -18,12 +18,20 @@ export function isAlive({ pid, started, boot }: ProcessMark): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false; // EPERM: another user's, but alive
   }
-  return started === startOf(pid);
+  const stat = statOf(pid);
+  return started === stat.started && !isZombie(stat);
 }
 
-function startOf(pid: number): string {
+/** Killed, with all its threads, while its parent has not looked at its end, as in a container whose first process never does. */
+const isZombie = ({ state, threads }: Stat): boolean => state === 'Z' && threads <= 1;
+
+type Stat = { state: string; threads: number; started: string };
+
+/** Fields 3, 20 and 22 of it (proc_pid_stat(5)); empty where there is no /proc. */
+function statOf(pid: number): Stat {
   const stat = readOrEmpty(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''; // field 22; the command before it may hold spaces
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // the command before it may hold spaces
+  return { state: fields[0] ?? '', threads: Number(fields[17] ?? 0), started: fields[19] ?? '' };
 }
 
 const bootId = () =>
