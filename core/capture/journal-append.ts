@@ -21,7 +21,8 @@ function hasRoom(journal: Appending, bytes: number, reserve = 0): boolean {
   const heldBytes = journal.onDisk() + blocks.pending + openCalls * CLOSED_RESERVE_BYTES;
   const fitsDisk = heldBytes + bytes <= maxBytes + reserve;
   if (!fitsDisk) journal.reportError('Cannot keep all copies: the journal is full');
-  else if (!fitsMemory) journal.reportError('Cannot keep all copies: the disk is too slow or failing');
+  else if (!fitsMemory)
+    journal.reportError('Cannot keep all copies: calls bring more than the disk takes at the moment');
   return fitsMemory && fitsDisk;
 }
 

@@ -63,7 +63,7 @@ export async function openJournal({
   folder,
   maxBytes,
   segmentBytes = Math.min(67_108_864, Math.ceil(maxBytes / SEGMENTS_AT_LEAST)),
-  pendingBytes = 16_777_216,
+  pendingBytes = 67_108_864,
   log,
   write = writeSegment,
 }: JournalOptions): Promise<Journal> {

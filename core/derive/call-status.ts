@@ -5,15 +5,18 @@ import type { CallTurn } from './turn.ts';
 
 export type CallStatus = { status: SpanRow['status']; error_type: string };
 
+/** Of a call that passed whole, the copy did not. */
+const OVERFLOW = 'overflow';
+
 /**
- * A call is in error when the provider reports one or nothing came back, and partial when only part of the answer did.
+ * A call is in error when the provider reports one or nothing came back, and partial when only part of the answer did, or was stored.
  * `error_type`: the provider's word, else `http_<status>`, else how the exchange ended.
  */
 export function callStatus({ reply, status, ending, outcome }: CallTurn): CallStatus {
   if (reply?.error) return { status: 'error', error_type: reply.error.type || failure(status, ending) };
   if (status !== null && status >= 400) return { status: 'error', error_type: `http_${status}` };
   if (status === null) return { status: 'error', error_type: failure(status, ending) };
-  if (ending !== 'complete' && (reply === null || reply.content.length === 0)) {
+  if (ending !== 'complete' && ending !== OVERFLOW && (reply === null || reply.content.length === 0)) {
     return { status: 'error', error_type: ending };
   }
   if (outcome === 'partial') return { status: 'partial', error_type: ending === 'complete' ? '' : ending };

@@ -244,6 +244,7 @@ test('how a call ended decides its status', () => {
     statusOf({ outcome: 'partial', ending: 'upstream_error', answers: null, status: null }),
     'error upstream_error',
   );
+  assert.is(statusOf({ outcome: 'partial', ending: 'overflow', answers: null }), 'partial overflow');
   assert.is(statusOf({ answers: null, status: 429 }), 'error http_429');
   assert.is(statusOf({ answers: null, outcome: 'undecodable' }), 'partial undecodable');
   assert.is(statusOf({ answers: null }), 'ok', 'bodies that were not kept say nothing of failure');
