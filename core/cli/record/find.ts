@@ -17,9 +17,10 @@ const FILTERS = ['project', 'agent_name', 'model', 'tool', 'status', 'since', 'u
 
 export type FindOptions = { mode: string; filter: Readonly<Record<string, string>>; limit: number; json: boolean };
 
-/** @throws {OperatorError} 2: there is no such mode; 1: the service does not have it, or does not answer */
+/** @throws {OperatorError} 2: there is no such mode, or nothing to look for; 1: the service does not have it, or does not answer */
 export async function find(query: string, options: FindOptions, loaded: LoadedConfig, io: Io): Promise<void> {
   const { mode, filter, limit, json } = options;
+  if (query.trim() === '') throw new OperatorError('Cannot find the text: it is empty', 2);
   if (!MODES.includes(mode)) {
     const known = MODES.map((one) => `'${one}'`).join(', ');
     throw new OperatorError(`Cannot search by '${plain(mode)}': there are only ${known}`, 2);

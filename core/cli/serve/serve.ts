@@ -4,6 +4,7 @@ import { holderOf, lockFolder } from '../../db/client/folder-lock.ts';
 import { OperatorError } from '../../errors.ts';
 import { openLog } from '../../log.ts';
 import type { ProcessState } from '../../model/status.ts';
+import { configuredPrices } from '../configured-prices.ts';
 import type { Io } from '../io.ts';
 import { publishService } from '../running-service.ts';
 import { looksForUpdates, startUpdateChecks } from '../settings/update-checks.ts';
@@ -21,8 +22,8 @@ const GRACE_MS = 10_000; // for streams under way at a stop
 
 /**
  * Settles when all of it has stopped.
- * @throws {OperatorError} an address is taken, the folder is in use, the capture proxy does not start; or at the first start the
- *   database cannot be used (a proxy alone starts without it), or pricing.file is no price list
+ * @throws {OperatorError} an address is taken, the folder is in use, pricing.file is no price list, the capture proxy does not start; or at
+ *   the first start the database cannot be used (a proxy alone starts without it)
  */
 export async function serve(loaded: LoadedConfig, io: Io, serving: Serving): Promise<void> {
   const { config, folder } = loaded;
@@ -30,7 +31,8 @@ export async function serve(loaded: LoadedConfig, io: Io, serving: Serving): Pro
   if (config.storage.postgres_dsn === '' && role in NEEDS_SERVER) throw new OperatorError(NEEDS_SERVER[role] ?? '', 2);
   if (role !== 'all' && role !== 'proxy')
     return (await import('./role-alone.ts')).serveAlone(loaded, io, { ...serving, role });
-  internalOf(io.env); // refused before anything is opened
+  internalOf(io.env); // refused before anything is opened, as are prices that cannot be used
+  await configuredPrices(loaded, io);
   const signals = stopSignals();
   const undo: (() => unknown)[] = [() => signals.close()];
   try {
