@@ -36,10 +36,14 @@ export function indexCommits({ sessions, spans, more, texts, prompts }: IndexRea
   for (const use of prompts.uses) addTo(usesOf, keyOfSpan(use), use);
   for (const text of texts) addTo(textsOf, keyOfSpan(text), text);
   const pieces = new Map(prompts.pieces.map((piece) => [piece.piece_id, piece]));
-  const lengthOf = ({ piece_id }: PromptUse) => pieces.get(piece_id)?.text.length ?? 0;
   const lastOf = new Map(spans.map((span) => [span.session_id, span]));
   const last = more ? spans.at(-1) : undefined;
-  const parts = divided(spans, (span) => sum((usesOf.get(keyOfSpan(span)) ?? []).map(lengthOf)));
+  const counted = new Set<string>(); // what sessions share is written once
+  const parts = divided(spans, (span) => {
+    const fresh = (usesOf.get(keyOfSpan(span)) ?? []).filter(({ piece_id }) => !counted.has(piece_id));
+    for (const { piece_id } of fresh) counted.add(piece_id);
+    return fresh.reduce((sum, { piece_id }) => sum + (pieces.get(piece_id)?.text.length ?? 0), 0);
+  });
   return parts.map((part, i) => {
     const reached = new Map(part.map((span) => [span.session_id, span]));
     const own = sessions.filter(({ session_id }) => reached.has(session_id) || (i === 0 && !lastOf.has(session_id)));
@@ -82,4 +86,3 @@ function divided(spans: readonly SpanToIndex[], charactersOf: (span: SpanToIndex
 export const keyOf = ({ rev, trace_id, span_id }: IndexedKey): IndexedKey => ({ rev, trace_id, span_id });
 const keyOfSpan = ({ session_id, trace_id, span_id }: Pick<SpanToIndex, 'session_id' | 'trace_id' | 'span_id'>) =>
   `${session_id} ${trace_id} ${span_id}`;
-const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

@@ -213,6 +213,17 @@ databaseSuite('the index of texts', (test, database) => {
     assert.is((await rows()).length, 7);
   });
 
+  test('a large prompt that sessions share costs one commit', async () => {
+    await storeCalls(
+      database(),
+      [0, 1, 2, 3].map((n) => prompted(n, large(0))),
+    );
+    await deriveAll(database());
+    assert.is((await indexShowing()).writeIndexed, 1);
+    const [found] = await database().sql('select count(distinct session_id) as sessions from svc.found_prompt_uses');
+    assert.is(Number(found?.sessions), 4);
+  });
+
   test('of a session that is passed over nothing further is written: what is before would be missing', async () => {
     const calls = conversation('one', 'two').map((call, n) => withPrompt(journalCall('talk', call), large(n)));
     await storeCalls(database(), calls);
