@@ -147,6 +147,7 @@ import { appendTurns } from './store/append-turns.ts';
 import { journalPositions } from './store/journal-positions.ts';
 import { knownSlices } from './store/known-slices.ts';
 import { parkTurn } from './store/park-turn.ts';
+import { parkedCall, parkedCalls } from './store/parked-calls.ts';
 import { lastAnswers, previousAnswers } from './store/previous-answers.ts';
 import { storedCalls } from './store/stored-calls.ts';
 import { vacuum } from './vacuum.ts';
@@ -187,6 +188,8 @@ export const operations = {
   storedCalls,
   rawTurnBytes,
   parkTurn,
+  parkedCalls,
+  parkedCall,
   knownSlices,
   journalPositions,
   appendTranscripts,

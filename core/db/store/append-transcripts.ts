@@ -10,6 +10,7 @@ import { useIndexes } from '../use-indexes.ts';
 import { type LoggedTurn, logTurns } from './log-turns.ts';
 import { markDirty, notifyDirty } from './mark-dirty.ts';
 import { holdSlices } from './purge-count.ts';
+import { isPurged } from './purged-session.ts';
 import { type StoredCall, storedCalls } from './stored-calls.ts';
 
 /** `slice_ids`: those of `slices` that it consists of. */
@@ -60,16 +61,13 @@ async function existingCalls(tx: Sql, transcripts: readonly TranscriptToStore[])
 const sessionOf = ({ identity: { harness_id, harness_session_id } }: TurnRecord): string =>
   sessionId(harness_id, harness_session_id);
 
-/** Those that people purged. One that retention removed is shown again with what comes. */
 async function purgedSessions(tx: Sql, transcripts: readonly TranscriptToStore[]): Promise<Set<string>> {
   const purged = await tx.rows<{ session_id: string }>(sql`
     select s.session_id
       from svc.sessions s
       join svc.session_edits e on e.session_id = s.session_id
      where s.session_id = any(${pgArray(transcripts.map(({ turn }) => sessionOf(turn)))}::uuid[])
-       and s.purged_turns > 0
-       and e.deleted_at is not null
-       and not exists (select 1 from svc.session_removals r where r.session_id = s.session_id and not r.was_hidden)`);
+       and ${isPurged}`);
   return new Set(purged.map(({ session_id }) => session_id));
 }
 

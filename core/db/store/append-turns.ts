@@ -14,6 +14,7 @@ import { beyondStored, storePosition } from './journal-positions.ts';
 import { logTurns } from './log-turns.ts';
 import { markDirty, notifyDirty } from './mark-dirty.ts';
 import { type NewNode, withNewNodes } from './new-nodes.ts';
+import { unpark } from './parked-calls.ts';
 import { placeTurns } from './place-turns.ts';
 import { holdSlices } from './purge-count.ts';
 import { writeNodes } from './put-nodes.ts';
@@ -28,6 +29,7 @@ export type TurnBatch = {
   counted: (CountedRequest & { position: JournalPosition | null })[];
   positions: JournalPosition[]; // how far each journal is read with this batch
   report_nodes?: boolean; // whether the turns are returned with their new nodes
+  unparked?: string[]; // of these calls, which were set aside before
 };
 
 /** `new_nodes`: those that the turn is the first to hold, each after its parent; absent unless `report_nodes`. */
@@ -59,6 +61,7 @@ export const appendTurns = (db: Sql, batch: TurnBatch): Promise<AppendedTurn[]> 
       countCoverage(tx, [...counted, ...uncounted]),
       ...batch.positions.map((position) => storePosition(tx, position)),
       stored.length > 0 ? notifyDirty(tx) : null,
+      batch.unparked ? unpark(tx, batch.unparked) : null,
     ]);
     return stored;
   });

@@ -15,6 +15,7 @@ import { openDatabaseRetry } from './database-retry.ts';
 import { openDeletion } from './delete-segments.ts';
 import { openNewSlices } from './new-slices.ts';
 import { type PreparedEntry, prepareEntries } from './prepare-entries.ts';
+import { openParkedRetry } from './retry-parked.ts';
 import { type StoreDeps, storeEntries } from './store-entries.ts';
 
 export type Intake = {
@@ -54,6 +55,7 @@ export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Inta
   const preparing = { database, identityKey, memory, withRetry, signal };
   const newSlices = openNewSlices(database);
   const storing = { database, journal, newSlices, withRetry, log, metrics, signal, stored, publish };
+  const retryParked = openParkedRetry({ ...preparing, ...storing });
   const deleteSegments = openDeletion({ database, journal, withRetry, log, freed });
   const wakeUp = openWakeUp(signal);
   let drainers: (() => void)[] = [];
@@ -89,12 +91,13 @@ export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Inta
       const waiting = drainers;
       drainers = [];
       const entries = await journal.read(BATCH);
-      if (entries.length > 0) {
-        drainers = [...waiting, ...drainers];
-        await takeIn(entries);
-      } else await earlier.stored;
+      if (entries.length > 0) await takeIn(entries);
+      else await earlier.stored;
       await deleteSegments();
-      if (entries.length > 0) continue;
+      if (entries.length > 0 || (await order.storing(retryParked))) {
+        drainers = [...waiting, ...drainers];
+        continue;
+      }
       for (const done of waiting) done();
       if (drainers.length === 0) await wakeUp.wait(IDLE_MS);
     }

@@ -1,6 +1,6 @@
 /** Prepares entries of the journal for storing, one after the other: a call may continue one that comes before it in the same batch. */
 
-import { completeTurn, type LooseSlice } from '../../call/complete-turn.ts';
+import { completeTurn, type LooseSlice, type Prepared } from '../../call/complete-turn.ts';
 import type { CallMemory } from '../../call/memory.ts';
 import type { CountedRequest, PreparedTurn } from '../../call/prepared-turn.ts';
 import type { JournalEntry } from '../../capture/journal-calls.ts';
@@ -22,7 +22,7 @@ export type PreparedEntry = {
   broken: string | null;
 };
 
-type Deps = {
+export type PrepareDeps = {
   database: Database;
   identityKey: Uint8Array;
   memory: CallMemory;
@@ -32,7 +32,7 @@ type Deps = {
 
 /** @param before turns that are being stored meanwhile, in their order. @throws at the signal */
 export async function prepareEntries(
-  deps: Deps,
+  deps: PrepareDeps,
   entries: readonly JournalEntry[],
   before: readonly PreparedTurn[],
 ): Promise<PreparedEntry[]> {
@@ -49,7 +49,7 @@ export async function prepareEntries(
 }
 
 async function prepareEntry(
-  { database, identityKey, memory, withRetry, signal }: Deps,
+  deps: PrepareDeps,
   entry: JournalEntry,
   earlier: readonly PreparedTurn[],
 ): Promise<PreparedEntry> {
@@ -59,14 +59,23 @@ async function prepareEntry(
   if (entry.kind === 'counted') return { ...item, counted: entry.counted };
   const { call } = entry;
   try {
-    const opened = openCall(call, memory, identityKey);
-    const continuation = { ...opened.continuation, ...opened.exchange };
-    const previous = await withRetry(() => findPreviousCall(database.execute, continuation, earlier));
-    const result = completeTurn(opened, previous, memory);
+    const result = await prepareCall(deps, call, earlier);
     if (result.kind === 'counted') return { ...item, counted: result.counted };
     return { ...item, call, turn: result.turn, slices: result.slices };
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (deps.signal.aborted) throw error;
     return { ...item, call, broken: reasonOf(error) }; // a bug here: the bytes stay stored until it is fixed
   }
+}
+
+/** @throws a fault of ours, or the database's last error at the signal */
+export async function prepareCall(
+  { database, identityKey, memory, withRetry }: PrepareDeps,
+  call: JournalCall,
+  earlier: readonly PreparedTurn[],
+): Promise<Prepared> {
+  const opened = openCall(call, memory, identityKey);
+  const continuation = { ...opened.continuation, ...opened.exchange };
+  const previous = await withRetry(() => findPreviousCall(database.execute, continuation, earlier));
+  return completeTurn(opened, previous, memory);
 }

@@ -1,4 +1,5 @@
 /** Stores prepared entries in their order, so that no position runs ahead of what is stored; a turn that is refused is kept aside. */
+import type { LooseSlice } from '../../call/complete-turn.ts';
 import type { JournalReader } from '../../capture/journal-reader.ts';
 import type { Database } from '../../db/database.ts';
 import type { TurnBatch } from '../../db/store/append-turns.ts';
@@ -7,7 +8,7 @@ import { reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { type DatabaseRetry, isTransient } from './database-retry.ts';
-import type { FreshSlices, NewSlices } from './new-slices.ts';
+import type { NewSlices } from './new-slices.ts';
 import type { PreparedEntry } from './prepare-entries.ts';
 
 export type StoreDeps = {
@@ -49,13 +50,31 @@ export async function storeEntries(deps: StoreDeps, items: readonly PreparedEntr
 }
 
 async function append(deps: StoreDeps, items: readonly PreparedEntry[]): Promise<void> {
-  const { database, journal, newSlices, metrics, stored, publish } = deps;
-  const slices = items.flatMap((item) => item.slices);
-  const { batch, turns } = await newSlices.storing(slices, async (fresh) => {
-    const batch = { ...batchOf(items, fresh), report_nodes: publish !== undefined };
-    return { batch, turns: await database.execute('appendTurns', batch) };
-  });
-  for (const position of batch.positions) journal.committed(position);
+  const positions = [...new Map(items.map(({ position }) => [position.run_id, position])).values()];
+  await storeBatch(
+    deps,
+    items.flatMap(({ slices }) => slices),
+    {
+      turns: items.flatMap(({ turn }) => turn ?? []),
+      counted: items.flatMap(({ counted, position }) => (counted ? { ...counted, position } : [])),
+      positions,
+    },
+  );
+  for (const position of positions) deps.journal.committed(position);
+}
+
+type Batch = Pick<TurnBatch, 'turns' | 'counted' | 'positions' | 'unparked'>;
+
+/** In one transaction. @param slices of all its turns */
+export async function storeBatch(
+  { database, newSlices, metrics, stored, publish }: Omit<StoreDeps, 'journal'>,
+  slices: readonly LooseSlice[],
+  batch: Batch,
+): Promise<void> {
+  const report_nodes = publish !== undefined;
+  const turns = await newSlices.storing(slices, (fresh) =>
+    database.execute('appendTurns', { ...batch, ...fresh, report_nodes }),
+  );
   for (const { outcome } of turns) {
     metrics.intakeTurn(outcome);
     if (outcome === 'undecodable') metrics.notCaptured(outcome);
@@ -66,28 +85,20 @@ async function append(deps: StoreDeps, items: readonly PreparedEntry[]): Promise
   publish?.(turns.flatMap(({ new_nodes }) => new_nodes ?? []));
 }
 
-const batchOf = (items: readonly PreparedEntry[], fresh: FreshSlices): TurnBatch => ({
-  ...fresh,
-  turns: items.flatMap(({ turn }) => turn ?? []),
-  counted: items.flatMap(({ counted, position }) => (counted ? { ...counted, position } : [])),
-  positions: [...new Map(items.map(({ position }) => [position.run_id, position])).values()],
-});
-
 /** Parks a turn that the database refuses, with its bytes. This is retried for ever: if it fails, the turn is not the cause. */
 async function park(deps: StoreDeps, { call, position }: PreparedEntry, reason: string): Promise<void> {
   if (!call) throw new Error(`Cannot book a request: ${reason}`);
   const { database, journal, withRetry, log, metrics } = deps;
-  const { opened, request, response } = call;
   await withRetry(
-    () => database.execute('parkTurn', { opened, request, response, reason, position }),
+    () => database.execute('parkTurn', { call, reason, position }),
     () => true,
   );
   journal.committed(position);
   metrics.intakeTurn('poison');
   metrics.notCaptured('poison');
-  const { svc_proxy_request_id } = opened;
+  const { svc_proxy_request_id } = call.opened;
   log.error(
     { svc_proxy_request_id, reason },
-    'Cannot store a turn: it is refused; it is kept aside in svc.parked_turns',
+    'Cannot store a turn: it is refused; it is set aside in svc.parked_turns, and tried again at the next start',
   );
 }

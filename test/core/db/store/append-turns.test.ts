@@ -463,12 +463,16 @@ databaseSuite('appendTurns', (test, database) => {
   });
 
   test('a call put aside keeps its bytes and counts once', async () => {
-    const { opened, request, response } = capturedCall({ n: 1, request: Buffer.from([0, 255]) });
-    for (let i = 0; i < 2; i++)
-      await database().execute('parkTurn', { opened, request, response, reason: 'test', position: null });
+    const call = capturedCall({ n: 1, request: Buffer.from([0, 255]) });
+    for (let i = 0; i < 2; i++) await database().execute('parkTurn', { call, reason: 'test', position: null });
     const [parked] = await database().sql('select reason, request_body, head from svc.parked_turns');
     assert.equal(Buffer.from(parked?.request_body as Uint8Array), Buffer.from([0, 255]));
-    assert.equal(parked?.head, opened);
+    assert.equal(parked?.head, call.opened);
+    const again = await database().execute('parkedCall', { id: call.opened.svc_proxy_request_id });
+    assert.equal(
+      { ...again, request: Buffer.from(again?.request ?? []), response: Buffer.from(again?.response ?? []) },
+      call,
+    );
     assert.equal(await coverage(database()), { poison: 1 });
   });
 

@@ -10,7 +10,14 @@ import type { TurnBatch } from '../../../../core/db/store/append-turns.ts';
 import { type Intake, runIntake } from '../../../../core/engine/intake/intake.ts';
 import { DatabaseError } from '../../../../core/errors.ts';
 import { openMetrics } from '../../../../core/metrics.ts';
-import { capturedCall, chat, chatAnswer, recordedJournalCalls, requestId } from '../../../support/captured-calls.ts';
+import {
+  capturedCall,
+  chat,
+  chatAnswer,
+  recordedJournalCalls,
+  requestId,
+  takeIn,
+} from '../../../support/captured-calls.ts';
 import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
 import { newFolder, silent } from '../../../support/journal-calls.ts';
 
@@ -273,10 +280,45 @@ databaseSuite('intake', (test, database) => {
       [...poison],
     );
     assert.equal(Buffer.from(parked[0]?.request_body as Uint8Array), Buffer.from(all[7]?.request ?? []));
-    const again = await intakeOf(database(), folder, null);
-    await again.drained();
-    await again.stop();
+
+    const stillRefused = await intakeOf(choosy, folder, null);
+    await stillRefused.drained();
+    await stillRefused.stop();
     assert.equal(await ledger(database()), { captured: 37, poison: 3 });
+
+    const mended = await intakeOf(database(), folder, null);
+    await mended.drained();
+    await mended.stop();
+    assert.equal(await ledger(database()), { captured: 40 });
+    assert.equal(await database().sql('select 1 from svc.parked_turns'), []);
+    const turns = await database().sql(
+      'select status, ending, response_bytes from svc.raw_turns where svc_proxy_request_id in ($1, $2, $3) order by svc_proxy_request_id',
+      [...poison],
+    );
+    const { responseHead, response, closed } = all[7] as JournalCall;
+    const expected = { status: responseHead?.status, ending: closed?.ending, response_bytes: response.byteLength };
+    assert.equal(
+      { ...turns[0], response_bytes: Number(turns[0]?.response_bytes), count: turns.length },
+      { ...expected, count: 3 },
+    );
+  });
+
+  test('what was set aside before a purge is not stored by itself', async () => {
+    const [before, purged, after] = calls(3) as [JournalCall, JournalCall, JournalCall];
+    const park = (call: JournalCall) => database().execute('parkTurn', { call, reason: 'test', position: null });
+    await park(before);
+    const [stored] = await takeIn(database(), [purged]);
+    const session_id = stored?.session_id ?? '';
+    const opened = await database().execute('openPurge', { session_id });
+    await database().execute('deleteSession', { session_id });
+    await database().execute('purgeSession', { session_id, up_to: opened?.up_to ?? 0, made: [], reason: 'test' });
+    await park(after);
+    const intake = await intakeOf(database(), newFolder(), null);
+    await intake.drained();
+    await intake.stop();
+    const left = await database().sql('select svc_proxy_request_id as id from svc.parked_turns');
+    assert.equal(left, [{ id: before.opened.svc_proxy_request_id }]);
+    assert.equal(await ledger(database()), { captured: 2, poison: 1 });
   });
 
   test('a fault that is nobody’s turn is waited out', async () => {
