@@ -156,7 +156,11 @@ export const Config = z.strictObject({
     ),
   }),
   journal: section({
-    max_bytes: key(z.int().check(z.minimum(1_048_576)), 1_073_741_824, 'on disk before turns are counted journal_full'),
+    max_bytes: key(
+      z.int().check(z.minimum(1_048_576)),
+      1_073_741_824,
+      'on disk before turns are counted journal_full; never more than nine tenths of its volume',
+    ),
   }),
   retention: section({
     days: unsetKey(

@@ -12,7 +12,7 @@ export async function openInternal(
   parts: Process & { databaseReady?: () => Promise<string | null> },
   register: Keep,
 ): Promise<string[]> {
-  const { config, cassettes, env, log, addresses, processes, journalBytes, engine, databaseReady } = parts;
+  const { config, cassettes, env, log, addresses, processes, journal, engine, databaseReady } = parts;
   const internal = internalOf(env);
   if (!internal) return [];
   const instance = instanceOf(env, Date.now());
@@ -31,9 +31,9 @@ export async function openInternal(
       ...(databaseReady && { database: databaseReady }),
       processes: processes(),
       ...(evidence && { cassettesReady: evidence().ready }),
-      journal: journalBytes && {
-        bytes: journalBytes(),
-        maxBytes: config.journal.max_bytes,
+      journal: journal && {
+        bytes: journal.bytes(),
+        maxBytes: journal.maxBytes,
         oldestSeconds: engine.oldestSeconds(),
       },
     });

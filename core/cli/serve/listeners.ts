@@ -71,7 +71,7 @@ export const openIngestListeners = (parts: Parts): Promise<Listeners> =>
   });
 
 async function openApi(parts: ApiParts, allowedHosts: string[], service: () => Service): Promise<OpenListener> {
-  const { config, database, engine, journalBytes, cassettes, log, version } = parts;
+  const { config, database, engine, journal, cassettes, log, version } = parts;
   const { token, read_token: readToken } = config.api;
   if (!parseListen(config.api.listen).loopback && token === '')
     log.warn(
@@ -93,7 +93,7 @@ async function openApi(parts: ApiParts, allowedHosts: string[], service: () => S
     now: Date.now,
     ...(parts.prices && { priceOf: pricesWith(parts.prices, priceOf) }),
     looked: openLooks(database.execute, Date.now),
-    ...(journalBytes && { journal: () => ({ bytes: journalBytes(), oldest_seconds: engine.oldestSeconds() }) }),
+    ...(journal && { journal: () => ({ bytes: journal.bytes(), oldest_seconds: engine.oldestSeconds() }) }),
     publisher: () => engine.publisher() ?? undefined,
     service,
     retention: retentionRules(config.retention),

@@ -23,8 +23,8 @@ export type Process = {
   env: Environment;
   /** Sockets that the parent has bound; a listener without one binds its configured address. */
   addresses: Start['addresses'];
-  /** Bytes of the journal on disk; null: this service has none. */
-  journalBytes: (() => number) | null;
+  /** In bytes on disk; null: this service has none. */
+  journal: { bytes(): number; maxBytes: number } | null;
   /** The processes of this service, as the parent reports them; none where it is a process by itself. */
   processes: () => ProcessState[];
   counters: SharedCounters;
@@ -94,8 +94,8 @@ export const metricsOf = async (parts: Process): Promise<MetricsSnapshot> =>
 
 /** What this process's own metrics are shown with. It was reported to the parent before, so that none of it falls. */
 async function otherMetrics(parts: Process): Promise<MetricsSnapshot[]> {
-  const { metrics, journalBytes, engine, cassettes, counters, processes } = parts;
-  if (journalBytes) metrics.journal({ bytes: journalBytes(), oldestSeconds: engine.oldestSeconds() });
+  const { metrics, journal, engine, cassettes, counters, processes } = parts;
+  if (journal) metrics.journal({ bytes: journal.bytes(), oldestSeconds: engine.oldestSeconds() });
   metrics.processes(processes());
   if (cassettes)
     metrics.cassettes(

@@ -1,6 +1,7 @@
 /** Opens what runs behind the proxy, or as a role by itself: database, engine, listeners, cassettes; and closes it again. */
 import { join } from 'node:path';
 import { bytesOfRuns } from '../../capture/journal.ts';
+import { journalLimit } from '../../capture/journal-limit.ts';
 import { collectWhenIdle } from '../../collect-when-idle.ts';
 import { type Engine, startEngine } from '../../engine/engine.ts';
 import { openMetrics } from '../../metrics.ts';
@@ -24,6 +25,7 @@ export type OpenService = {
 export async function openService(parts: ServiceParts): Promise<OpenService> {
   const { loaded, io, role, version, log, journal } = parts;
   const { config, folder } = loaded;
+  const journalFolder = join(folder, 'journal');
   const closers: (() => Promise<unknown>)[] = []; // called in reverse, also when a later part cannot start
   const closing: Closing = (close) => void closers.push(close);
   const close = async () => {
@@ -40,7 +42,7 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
     const engine = startEngine({
       connection,
       journal: journal && {
-        folder: join(folder, 'journal'),
+        folder: journalFolder,
         live: journal.live.current(),
         freed: journal.deleted,
       },
@@ -62,7 +64,10 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
     const shared: Process = {
       ...{ config, prices, engine, log, version, addresses, counters, processes, env: io.env },
       metrics: openMetrics(role, version),
-      journalBytes: journal && (() => bytesOfRuns(join(folder, 'journal'))),
+      journal: journal && {
+        bytes: () => bytesOfRuns(journalFolder),
+        maxBytes: await journalLimit(journalFolder, config.journal.max_bytes),
+      },
     };
     const listeners = await backing.listen(shared);
     closing(() => listeners.close(0));

@@ -1,6 +1,8 @@
 /** Runs the capture proxy: its listener, the journal, and what it reports to the service about both. */
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openJournal } from '../../capture/journal.ts';
+import { journalLimit } from '../../capture/journal-limit.ts';
 import { joinLock } from '../../db/client/folder-lock.ts';
 import { watchListeners } from '../../engine/engine-throttle.ts';
 import { openLog } from '../../log.ts';
@@ -24,9 +26,14 @@ export async function runProxy({ loaded, io, role, addresses }: Start, link: Par
   const unlock = await joinLock(folder, process.ppid);
   const log = openLog(config.log.level);
   const metrics = openMetrics('forwarding');
+  const journalFolder = join(folder, 'journal');
+  await mkdir(journalFolder, { recursive: true, mode: 0o700 }).catch(() => {}); // opening it says why
+  const maxBytes = await journalLimit(journalFolder, config.journal.max_bytes);
+  if (maxBytes < config.journal.max_bytes)
+    log.warn({ max_bytes: maxBytes }, "The journal's volume is smaller than journal.max_bytes: this is its limit");
   const [formerKey, journal] = await Promise.all([
     formerKeyOf(folder),
-    openJournal({ folder: join(folder, 'journal'), maxBytes: config.journal.max_bytes, log }),
+    openJournal({ folder: journalFolder, maxBytes, log }),
   ]);
   await link.send({ kind: 'run', runId: journal.runId });
   const written = reportWritten(link.send);
@@ -37,7 +44,7 @@ export async function runProxy({ loaded, io, role, addresses }: Start, link: Par
     if (message.kind === 'deleted') journal.recount();
     else if (message.kind === 'count') void report(message.id);
   });
-  const hasRoom = () => journal.bytes() < waitingBytes(config.journal.max_bytes);
+  const hasRoom = () => journal.bytes() < waitingBytes(maxBytes);
   const unwatch = watchListeners({ calls: journal.calls, hasRoom }, (listeners) => {
     void link.send({ kind: 'busy', listeners });
   });

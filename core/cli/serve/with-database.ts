@@ -40,7 +40,7 @@ export async function withDatabase(
     reach: false,
     listen: async (parts) => {
       const databaseReady = databaseReadiness({ execute: database.execute, writes: true });
-      if (!parts.journalBytes) return openIngestListeners({ ...parts, database, databaseReady });
+      if (!parts.journal) return openIngestListeners({ ...parts, database, databaseReady });
       const cassettes = openCassettes({ config, database, folder, io, log });
       closing(() => cassettes.close(CASSETTES_MS));
       const listeners = await openListeners({
