@@ -61,24 +61,54 @@ export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
 export function openMetrics(role: ProcessRole, version = ''): Metrics {
   const registry = new Registry();
-  const registers = [registry];
-  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
-    new Counter({ name, help, labelNames: [...labelNames], registers });
-  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
-    new Gauge({ name, help, labelNames: [...labelNames], registers });
-  const histogram = <Label extends string>(
-    name: string,
-    help: string,
-    buckets: number[],
-    labelNames: readonly Label[] = [],
-  ) => new Histogram({ name, help, buckets, labelNames: [...labelNames], registers });
-
+  const make = makersFor(registry);
   if (role !== 'engine' && role !== 'forwarding')
-    gauge('svc_build_info', 'Always 1; the labels tell what runs', ['version', 'role']).set({ version, role }, 1);
+    make.gauge('svc_build_info', 'Always 1; the labels tell what runs', ['version', 'role']).set({ version, role }, 1);
+  return {
+    registry,
+    ...proxyMetrics(make, role === 'all' || role === 'proxy'),
+    ...intakeMetrics(make),
+    ...deriveMetrics(make),
+    ...publishMetrics(make),
+    ...upkeepMetrics(make),
+    ...cassetteMetrics(make),
+    ...processMetrics(make),
+    ...apiMetrics(make),
+    ...ingestMetrics(make),
+    snapshot: async (others = []) => (await registryOf(registry, others)).getMetricsAsJSON(),
+    text: async (others = []) => (await registryOf(registry, others)).metrics(),
+  };
+}
 
-  // What happens in every call is buffered here and counted at the scrape: prom-client's own counting costs a call microseconds.
+type Makers = ReturnType<typeof makersFor>;
+
+function makersFor(registry: Registry) {
+  const registers = [registry];
+  return {
+    registers,
+    counter: <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
+      new Counter({ name, help, labelNames: [...labelNames], registers }),
+    gauge: <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
+      new Gauge({ name, help, labelNames: [...labelNames], registers }),
+    histogram: <Label extends string>(
+      name: string,
+      help: string,
+      buckets: number[],
+      labelNames: readonly Label[] = [],
+    ) => new Histogram({ name, help, buckets, labelNames: [...labelNames], registers }),
+  };
+}
+
+/**
+ * What happens in every call is buffered and counted at the scrape: prom-client's own counting costs a call microseconds.
+ * @param fromZero whether each series begins at 0: operators alert on one that grows, and one that begins with its first count has not grown
+ */
+function proxyMetrics(
+  { registers, counter }: Makers,
+  fromZero: boolean,
+): Pick<Metrics, 'proxyRequest' | 'notCaptured' | 'addedTtfb'> {
   const requestCounts = new Map<string, number>(); // by `<provider> <outcome>`
-  const proxyRequests = new Counter({
+  const requests = new Counter({
     name: 'svc_proxy_requests_total',
     help: 'Requests that came to the proxy',
     labelNames: ['provider', 'outcome'],
@@ -103,71 +133,11 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
   const flushTtfb = () => {
     for (const seconds of bufferedTtfb.splice(0)) addedTtfb.observe(seconds);
   };
-  const journalBytes = gauge('svc_journal_bytes', 'Journal on disk');
-  const journalOldest = gauge(
-    'svc_journal_oldest_seconds',
-    'How long the oldest call has waited that ended and is not in the database',
-  );
-  const intakeTurns = counter('svc_intake_turns_total', 'Calls taken in from the journal', ['outcome']);
-  const intakeBatch = histogram('svc_intake_batch_seconds', 'Time to store a batch of calls', COARSE);
-  const derive = histogram('svc_derive_seconds', 'Time to derive what is new of one session', COARSE);
-  const deriveLag = gauge('svc_derive_lag_seconds', 'How long the longest waiting session has waited');
-  const deriveQueue = gauge('svc_derive_queue', 'Sessions whose projection is behind');
-  const deriveParked = gauge('svc_derive_parked', 'Sessions that failed too often to be tried again');
-  const publishedNodes = counter('svc_publish_nodes_total', 'New nodes, by what became of their event', ['result']);
-  // Without labels they would be 0 where nothing is to be published, and that would read as an outage.
-  const publishQueue = gauge('svc_publish_queue', 'Nodes that wait to be published', ['to']);
-  const publishUp = gauge('svc_publish_broker_up', '1 while a broker can be reached, else 0', ['to']);
-  const telemetryExports = counter('svc_telemetry_exports_total', 'Exports of these metrics to telemetry.endpoint', [
-    'result',
-  ]);
-  const removedSessions = counter('svc_retention_removed_sessions_total', 'Sessions that retention removed');
-  const removedTurns = counter('svc_retention_removed_turns_total', 'Turns of these sessions');
-  const removedBytes = counter('svc_retention_removed_bytes_total', 'Bytes of slices that were removed with them');
-  const retentionSweeps = counter('svc_retention_sweeps_total', 'Sweeps of retention that ended');
-  const cacheReviews = counter(
-    'svc_cache_reviews_total',
-    'Sessions that were looked at for breaks of the prompt cache',
-  );
-  const cacheContradictions = counter(
-    'svc_cache_contradictions_total',
-    'Breaks whose call read more than its prompt has in common with the one before: the two were compared wrongly',
-  );
-  const budgetCrossings = counter('svc_budget_crossings_total', 'Budgets that were exceeded, once for each period', [
-    'period',
-  ]);
-  const cassetteAdmitted = gauge(
-    'svc_cassette_admitted',
-    '1 while the cassette is in and its last look was good, else 0',
-    ['name'],
-  );
-  const cassetteRestarts = gauge(
-    'svc_cassette_restarts',
-    'How often the process of the cassette was started again since it came in',
-    ['name'],
-  );
-  const cassetteItems = gauge(
-    'svc_cassette_background_items',
-    'How far the background work of the cassette is, as it tells it',
-    ['name', 'state'],
-  );
-  const processUp = gauge('svc_process_up', '1 while that part of the service runs, else 0', ['name']);
-  const processRestarts = counter('svc_process_restarts_total', 'How often that process was started again', ['name']);
-  const apiRequests = counter('svc_api_requests_total', 'Requests of the read API', ['route', 'method', 'status']);
-  const apiSeconds = histogram('svc_api_request_seconds', 'Time to the head of the answer', COARSE, ['route']);
-  const ingestWrites = counter('svc_ingest_writes_total', 'Writes of the ingest API', ['provider', 'status']);
-  const ingestBody = histogram('svc_ingest_body_bytes', 'Size of the bodies that were accepted', SIZES, ['provider']);
-  const ingestWait = histogram('svc_ingest_write_seconds', 'Time from a body read to the verdict on it', COARSE);
-
-  // Operators alert on a series that grows; one that begins with its first count has not grown. So each begins at 0.
-  if (role === 'all' || role === 'proxy') {
-    for (const outcome of OUTCOMES)
-      for (const provider of ProviderId.options) proxyRequests.inc({ provider, outcome }, 0);
+  if (fromZero) {
+    for (const outcome of OUTCOMES) for (const provider of ProviderId.options) requests.inc({ provider, outcome }, 0);
     for (const reason of REASONS) notCaptured.inc({ reason }, 0);
   }
-
   return {
-    registry,
     proxyRequest: (provider, outcome) => {
       const labels = `${provider} ${outcome}`;
       requestCounts.set(labels, (requestCounts.get(labels) ?? 0) + 1);
@@ -176,68 +146,150 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
     addedTtfb: (seconds) => {
       if (bufferedTtfb.push(seconds) >= MOST_BUFFERED) flushTtfb();
     },
+  };
+}
+
+function intakeMetrics({ counter, gauge, histogram }: Makers): Pick<Metrics, 'journal' | 'intakeTurn' | 'intakeBatch'> {
+  const journalBytes = gauge('svc_journal_bytes', 'Journal on disk');
+  const journalOldest = gauge(
+    'svc_journal_oldest_seconds',
+    'How long the oldest call has waited that ended and is not in the database',
+  );
+  const turns = counter('svc_intake_turns_total', 'Calls taken in from the journal', ['outcome']);
+  const batch = histogram('svc_intake_batch_seconds', 'Time to store a batch of calls', COARSE);
+  return {
     journal: ({ bytes, oldestSeconds }) => {
       journalBytes.set(bytes);
       journalOldest.set(oldestSeconds);
     },
-    intakeTurn: (outcome) => intakeTurns.inc({ outcome: known(outcome, OUTCOMES) }),
-    intakeBatch: (seconds) => intakeBatch.observe(seconds),
+    intakeTurn: (outcome) => turns.inc({ outcome: known(outcome, OUTCOMES) }),
+    intakeBatch: (seconds) => batch.observe(seconds),
+  };
+}
+
+function deriveMetrics({ gauge, histogram }: Makers): Pick<Metrics, 'derived' | 'derivePending'> {
+  const derive = histogram('svc_derive_seconds', 'Time to derive what is new of one session', COARSE);
+  const lag = gauge('svc_derive_lag_seconds', 'How long the longest waiting session has waited');
+  const queued = gauge('svc_derive_queue', 'Sessions whose projection is behind');
+  const parkedSessions = gauge('svc_derive_parked', 'Sessions that failed too often to be tried again');
+  return {
     derived: (seconds) => derive.observe(seconds),
     derivePending: ({ lagSeconds, queue, parked }) => {
-      deriveLag.set(lagSeconds);
-      deriveQueue.set(queue);
-      deriveParked.set(parked);
+      lag.set(lagSeconds);
+      queued.set(queue);
+      parkedSessions.set(parked);
     },
-    published: (result, nodes) => publishedNodes.inc({ result }, nodes),
+  };
+}
+
+function publishMetrics({ counter, gauge }: Makers): Pick<Metrics, 'published' | 'publisher' | 'telemetryExport'> {
+  const nodesTotal = counter('svc_publish_nodes_total', 'New nodes, by what became of their event', ['result']);
+  // Without labels they would be 0 where nothing is to be published, and that would read as an outage.
+  const queue = gauge('svc_publish_queue', 'Nodes that wait to be published', ['to']);
+  const up = gauge('svc_publish_broker_up', '1 while a broker can be reached, else 0', ['to']);
+  const exports = counter('svc_telemetry_exports_total', 'Exports of these metrics to telemetry.endpoint', ['result']);
+  return {
+    published: (result, nodes) => nodesTotal.inc({ result }, nodes),
     publisher: ({ queued, isUp }) => {
-      publishQueue.set({ to: 'kafka' }, queued);
-      publishUp.set({ to: 'kafka' }, isUp ? 1 : 0);
+      queue.set({ to: 'kafka' }, queued);
+      up.set({ to: 'kafka' }, isUp ? 1 : 0);
     },
-    telemetryExport: (result) => telemetryExports.inc({ result }),
-    budgetCrossed: (period) => budgetCrossings.inc({ period }),
+    telemetryExport: (result) => exports.inc({ result }),
+  };
+}
+
+function upkeepMetrics({ counter }: Makers): Pick<Metrics, 'retentionSwept' | 'cacheReviewed' | 'budgetCrossed'> {
+  const sessionsTotal = counter('svc_retention_removed_sessions_total', 'Sessions that retention removed');
+  const turnsTotal = counter('svc_retention_removed_turns_total', 'Turns of these sessions');
+  const bytesTotal = counter('svc_retention_removed_bytes_total', 'Bytes of slices that were removed with them');
+  const sweeps = counter('svc_retention_sweeps_total', 'Sweeps of retention that ended');
+  const reviews = counter('svc_cache_reviews_total', 'Sessions that were looked at for breaks of the prompt cache');
+  const contradictionsTotal = counter(
+    'svc_cache_contradictions_total',
+    'Breaks whose call read more than its prompt has in common with the one before: the two were compared wrongly',
+  );
+  const crossings = counter('svc_budget_crossings_total', 'Budgets that were exceeded, once for each period', [
+    'period',
+  ]);
+  return {
     retentionSwept: ({ sessions, raw_turns, slice_bytes }) => {
-      removedSessions.inc(sessions);
-      removedTurns.inc(raw_turns);
-      removedBytes.inc(slice_bytes);
-      retentionSweeps.inc();
+      sessionsTotal.inc(sessions);
+      turnsTotal.inc(raw_turns);
+      bytesTotal.inc(slice_bytes);
+      sweeps.inc();
     },
     cacheReviewed: ({ contradictions }) => {
-      cacheReviews.inc();
-      cacheContradictions.inc(contradictions);
+      reviews.inc();
+      contradictionsTotal.inc(contradictions);
     },
+    budgetCrossed: (period) => crossings.inc({ period }),
+  };
+}
+
+function cassetteMetrics({ gauge }: Makers): Pick<Metrics, 'cassettes'> {
+  const admittedGauge = gauge(
+    'svc_cassette_admitted',
+    '1 while the cassette is in and its last look was good, else 0',
+    ['name'],
+  );
+  const restartsGauge = gauge(
+    'svc_cassette_restarts',
+    'How often the process of the cassette was started again since it came in',
+    ['name'],
+  );
+  const items = gauge(
+    'svc_cassette_background_items',
+    'How far the background work of the cassette is, as it tells it',
+    ['name', 'state'],
+  );
+  return {
+    cassettes: (all) => {
+      for (const one of [admittedGauge, restartsGauge, items]) one.reset(); // a cassette that left the list is no longer reported
+      for (const { name, admitted, restarts, progress } of all) {
+        admittedGauge.set({ name }, admitted ? 1 : 0);
+        restartsGauge.set({ name }, restarts);
+        for (const state of ['done', 'pending', 'failed'] as const)
+          if (progress) items.set({ name, state }, progress[state]);
+      }
+    },
+  };
+}
+
+function processMetrics({ counter, gauge }: Makers): Pick<Metrics, 'processes'> {
+  const up = gauge('svc_process_up', '1 while that part of the service runs, else 0', ['name']);
+  const restartsTotal = counter('svc_process_restarts_total', 'How often that process was started again', ['name']);
+  return {
     processes: (all) => {
-      processRestarts.reset(); // the parent counts
+      restartsTotal.reset(); // the parent counts
       for (const { state, restarts, ...process } of all) {
         const name = known(process.name, PROCESSES);
-        processUp.set({ name }, state === 'up' ? 1 : 0);
-        processRestarts.inc({ name }, restarts);
+        up.set({ name }, state === 'up' ? 1 : 0);
+        restartsTotal.inc({ name }, restarts);
       }
     },
-    cassettes: (all) => {
-      cassetteAdmitted.reset(); // a cassette that left the list is no longer reported
-      cassetteRestarts.reset();
-      cassetteItems.reset();
-      for (const { name, admitted, restarts, progress } of all) {
-        cassetteAdmitted.set({ name }, admitted ? 1 : 0);
-        cassetteRestarts.set({ name }, restarts);
-        for (const state of ['done', 'pending', 'failed'] as const)
-          if (progress) cassetteItems.set({ name, state }, progress[state]);
-      }
-    },
+  };
+}
+
+function apiMetrics({ counter, histogram }: Makers): Pick<Metrics, 'apiRequest'> {
+  const requests = counter('svc_api_requests_total', 'Requests of the read API', ['route', 'method', 'status']);
+  const latency = histogram('svc_api_request_seconds', 'Time to the head of the answer', COARSE, ['route']);
+  return {
     apiRequest: ({ route, method, status, seconds }) => {
-      apiRequests.inc({ route, method: known(method, METHODS), status: String(status) });
-      apiSeconds.observe({ route }, seconds);
+      requests.inc({ route, method: known(method, METHODS), status: String(status) });
+      latency.observe({ route }, seconds);
     },
+  };
+}
+
+function ingestMetrics({ counter, histogram }: Makers): Pick<Metrics, 'ingestWrite' | 'ingestBody' | 'ingestWait'> {
+  const writes = counter('svc_ingest_writes_total', 'Writes of the ingest API', ['provider', 'status']);
+  const body = histogram('svc_ingest_body_bytes', 'Size of the bodies that were accepted', SIZES, ['provider']);
+  const wait = histogram('svc_ingest_write_seconds', 'Time from a body read to the verdict on it', COARSE);
+  return {
     ingestWrite: (provider, status) =>
-      ingestWrites.inc({
-        provider: known(provider, INGEST_PROVIDERS, 'unknown'),
-        status: known(status, INGEST_STATUSES),
-      }),
-    ingestBody: (provider, bytes) =>
-      ingestBody.observe({ provider: known(provider, INGEST_PROVIDERS, 'unknown') }, bytes),
-    ingestWait: (seconds) => ingestWait.observe(seconds),
-    snapshot: async (others = []) => (await registryOf(registry, others)).getMetricsAsJSON(),
-    text: async (others = []) => (await registryOf(registry, others)).metrics(),
+      writes.inc({ provider: known(provider, INGEST_PROVIDERS, 'unknown'), status: known(status, INGEST_STATUSES) }),
+    ingestBody: (provider, bytes) => body.observe({ provider: known(provider, INGEST_PROVIDERS, 'unknown') }, bytes),
+    ingestWait: (seconds) => wait.observe(seconds),
   };
 }
 
