@@ -6,7 +6,7 @@ const SCALE = { calls: 60, poison: 3 };
 
 function declare(name: string, cluster: string): void {
   const test = suite(`a poison turn (${name})`);
-  test('the turns around it are stored, and it is counted and kept aside whole', async () => {
+  test('the turns around it are stored, and it is set aside whole until what refuses it is mended', async () => {
     await poisonAmongOthers({ cluster }, SCALE);
   });
   test.run();

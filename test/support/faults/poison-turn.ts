@@ -1,4 +1,4 @@
-/** A turn that the database refuses, among others: the others are stored, and it is set aside with its bytes and counted. */
+/** A turn that the database refuses, among others: the others are stored, it is set aside with its bytes, and stored once that is mended. */
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { openPool } from '../../../core/db/client/server.ts';
@@ -6,8 +6,8 @@ import { openDatabase } from '../../../core/db/open.ts';
 import { openLog } from '../../../core/log.ts';
 import { startTestThread } from '../databases.ts';
 import { rawSql } from '../raw-sql.ts';
-import type { Service } from '../serve.ts';
-import { compare, type Figures, settled, storedTurns } from './kept.ts';
+import { eventually, type Service } from '../serve.ts';
+import { compare, type Figures, ledger, settled, storedTurns } from './kept.ts';
 import { answerOf, askProxy, type Call, newCall } from './load.ts';
 import { assertLedger } from './outage.ts';
 import { type FaultStand, faultStand, type StandOptions } from './stand.ts';
@@ -65,6 +65,16 @@ export async function poisonAmongOthers(
       'with all their bytes',
     );
     for (const { reason } of parked) assert.match(String(reason), /22P02/);
+
+    await runSql(stand, 'drop trigger refuse_poison on svc.sessions');
+    service = await stand.start();
+    const mended = service;
+    await eventually('what was set aside to be stored', async () => {
+      const { outcomes } = await ledger(mended);
+      return outcomes.poison === 0;
+    });
+    await assertLedger(service, { captured: all.length, poison: 0 });
+    assert.equal(compare(all, await storedTurns(service)).missing, [], 'whole, with all its bytes');
     return { ...figures, parked: parked.length };
   } finally {
     if (service) assert.is(await service.stop(), 0);
