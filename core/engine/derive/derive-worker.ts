@@ -85,6 +85,7 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
     reportParked(log, await database.execute('parkAbandoned', {}));
   });
   let due = true;
+  let failing = false; // since the queue could last be read
   let outdatedMarked = false; // until then the queue does not hold all that is due
   let wake = () => {};
 
@@ -141,6 +142,8 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
       const [first, ...others] = leases.filter(({ attempts }) => attempts === 0);
       if (first) startTogether([first, ...others]);
     } else for (const lease of leases) start(lease);
+    if (failing) log.info('the queue of sessions is read again');
+    failing = false;
     backoff.reset();
     await parkAbandoned();
     await showPending();
@@ -157,9 +160,9 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
           for (const done of waiting.splice(0, waiters)) done();
         if (!started && !due) await waitForWork(pollMs);
       } catch (error) {
-        const again_in_ms = backoff.next();
-        log.warn({ reason: reasonOf(error), again_in_ms }, 'the queue of sessions cannot be read');
-        await waitForWork(again_in_ms);
+        if (!failing) log.warn({ reason: reasonOf(error) }, 'the queue of sessions cannot be read');
+        failing = true; // of an outage the first failure is logged
+        await waitForWork(backoff.next());
       }
     }
   };
