@@ -48,8 +48,8 @@ export const openDatabase = (options: Options): Promise<OpenDatabase> =>
 async function openServerDatabase({
   dsn,
   pooled,
-  distributed,
-  partitioned,
+  distributed = '',
+  partitioned = '',
   log,
   statementTimeoutMs = STATEMENT_TIMEOUT_MS,
   size = SERVER_POOL,
@@ -59,8 +59,9 @@ async function openServerDatabase({
     import('./client/server.ts'), // with all operations, which the thread of an embedded database loads by itself
     import('./prepare-server.ts'),
   ]);
+  const server = { dsn, pooled, distributed, partitioned };
   try {
-    await prepareServer({ dsn, pooled, ...(distributed && { distributed }), ...(partitioned && { partitioned }) }, log);
+    await prepareServer(server, log);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     throw new OperatorError(`Cannot use the database of storage.postgres_dsn: ${error.message}`, 1, { cause: error });
@@ -68,7 +69,7 @@ async function openServerDatabase({
   return {
     ...connectServer({ dsn, pooled, size, statementTimeoutMs }),
     connection: () => ({
-      ...{ kind: 'server', dsn, pooled, statementTimeoutMs },
+      ...{ kind: 'server', ...server, statementTimeoutMs },
       ...(threadSize !== undefined && { size: threadSize }),
     }),
   };

@@ -9,15 +9,15 @@ import { readMigrations } from './migrations.ts';
 import { partition } from './partition/partitioned-tables.ts';
 import type { PartitionInterval } from './partition/partitions.ts';
 
-/** `storage.distributed` and `storage.partitioned`; left out, a database that is distributed or partitioned is used as it is. */
+/** `storage.distributed` and `storage.partitioned`; where one is empty, a database that is distributed or partitioned is used as it is. */
 export type ServerDatabase = Pick<Server, 'dsn' | 'pooled'> & {
-  distributed?: Distribution;
-  partitioned?: PartitionInterval;
+  distributed: Distribution;
+  partitioned: PartitionInterval;
 };
 
 /** Any number of processes may do so at once. @throws what `migrate`, `distribute` and `partition` do, and where the database does not answer */
 export async function prepareServer(
-  { dsn, pooled, distributed = '', partitioned = '' }: ServerDatabase,
+  { dsn, pooled, distributed, partitioned }: ServerDatabase,
   log: Logger,
 ): Promise<void> {
   const pool = openPool({ dsn, pooled, size: 1 });

@@ -97,7 +97,7 @@ async function open() {
         ...{ database, rules, precedence, pause, signal, log, metrics },
       })
     : null;
-  const interval = connection.kind === 'server' && data.derive ? (connection.partitioned ?? '') : '';
+  const interval = connection.kind === 'server' && data.derive ? connection.partitioned : '';
   if (interval !== '') (await import('./run-partitions.ts')).runPartitions({ database, interval, log, signal });
   const reviews = data.derive
     ? (await import('./cache/run-reviews.ts')).runReviews({

@@ -18,8 +18,8 @@ export type DatabaseConnection =
       kind: 'server';
       dsn: string;
       pooled: boolean;
-      distributed?: Distribution;
-      partitioned?: PartitionInterval;
+      distributed: Distribution;
+      partitioned: PartitionInterval;
       statementTimeoutMs: number;
       size?: number;
     }

@@ -250,5 +250,23 @@ server('listening comes back after its connection was lost', async () => {
   await Promise.all([database.close(), pool.close()]);
   await own.drop();
 });
+server('threads learn how the database is to be partitioned', async () => {
+  const own = await emptyServerDatabase(dsn);
+  const log = openLog('silent');
+  const database = await openDatabase({
+    dsn: own.dsn,
+    pooled: false,
+    partitioned: 'day',
+    folder: '',
+    log,
+    threadSize: 2,
+  });
+  const { kind, ...connection } = database.connection();
+  assert.is(kind, 'server');
+  const thread = { pooled: false, distributed: '', partitioned: 'day', statementTimeoutMs: 60_000, size: 2 };
+  assert.equal(connection, { dsn: own.dsn, ...thread });
+  await database.close();
+  await own.drop();
+});
 if (dsn === '') console.log('skip: open, server: SVC_TEST_DSN is not set');
 else server.run();
