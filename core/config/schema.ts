@@ -4,6 +4,7 @@ import * as z from 'zod/mini'; // a tenth of zod to load, for commands that end 
 import { LEAST_BUDGET_USD, projectBudget, projectBudgetTexts } from '../model/budget-settings.ts';
 import { projectRule } from '../model/retention.ts';
 import { forEachProvider, ProviderId, UPSTREAMS } from '../provider/provider-ids.ts';
+import { dsnProblem } from './dsn.ts';
 import { headerListProblem } from './header-list.ts';
 import { listenProblem } from './listen.ts';
 
@@ -54,12 +55,7 @@ const addressOrEmpty = () => text((value) => (value === '' ? null : addressProbl
 const tokenProblem = (value: string): string | null =>
   /^[\x21-\x7e]*$/.test(value) ? null : 'must be printable ASCII without spaces';
 
-const dsn = () =>
-  text((value) =>
-    value === '' || /^postgres(ql)?:\/\/./i.test(value)
-      ? null
-      : "must be empty or begin with 'postgres://', such as 'postgres://user:password@host:5432/database'",
-  );
+const dsn = () => text(dsnProblem);
 
 type TablesAsList = (tables: Record<string, unknown>) => string[];
 

@@ -96,8 +96,9 @@ export function openPool({ dsn, pooled, size, login = {}, slackMs = SLACK_MS }: 
     const connection = idle.pop(); // the one used last, so that the others become idle and close
     if (connection) return connection;
     if (connectionCount >= size) return new Promise((resolve) => waiting.push(resolve));
+    const opened = newConnection(); // throws where the driver cannot read the DSN: then there is none to wait for
     connectionCount += 1;
-    return newConnection();
+    return opened;
   };
   const release = (connection: Connection) => {
     if (connection.lost) void connection.client.end({ timeout: 0 });

@@ -75,6 +75,13 @@ test('of a transaction whose connection is reset nothing stands, not even what w
   }
 });
 
+test('of a DSN that the driver cannot read, each query fails', async () => {
+  const pool = openPool({ dsn: 'postgres://svc:se%ret@127.0.0.1:1/db', pooled: false, size: 1 });
+  for (const query of ['first', 'second'])
+    assert.match(await failureOf(pool.sqlFor(300).rows(sql`select ${query}::text`)), 'URI malformed');
+  await pool.close();
+});
+
 test('of statements that are sent together, the time of each begins when the one before it has its response', async () => {
   const pool = openPool({ dsn, pooled: true, size: 1, slackMs: 300 });
   const sleep = (tx: Sql) => tx.rows(sql`select pg_sleep(0.3)`);

@@ -1,0 +1,26 @@
+/** The address of a PostgreSQL server, as far as it can be judged before a connection is made. */
+
+const MUST_BEGIN = "must be empty or begin with 'postgres://', such as 'postgres://user:password@host:5432/database'";
+const MUST_BE_READABLE =
+  "must be an address that can be read: in its user and password '%', '/', '?', '#' and '@' are %25, %2F, %3F, %23 and %40";
+
+/** Why `text` is no such address, as the end of a sentence that begins with its name, without a part of it; null when it is one, or empty. */
+export function dsnProblem(text: string): string | null {
+  if (text === '') return null;
+  if (!/^postgres(ql)?:\/\/./i.test(text)) return MUST_BEGIN;
+  return isReadable(text) ? null : MUST_BE_READABLE;
+}
+
+/** Reads it as postgres.js does, which throws where this is false: of several hosts the URL has the first alone. */
+function isReadable(text: string): boolean {
+  try {
+    const authority = text.slice(text.indexOf('://') + 3).split(/[?/]/)[0] ?? '';
+    const hosts = decodeURIComponent(authority.slice(authority.indexOf('@') + 1));
+    const { username, password } = new URL(text.replace(hosts, hosts.split(',')[0] ?? ''));
+    decodeURIComponent(username);
+    decodeURIComponent(password);
+    return true;
+  } catch {
+    return false;
+  }
+}

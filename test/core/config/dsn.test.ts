@@ -1,0 +1,49 @@
+/** Addresses of a PostgreSQL server: those that the driver cannot read are refused, and no others. */
+import postgres from 'postgres';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { dsnProblem } from '../../../core/config/dsn.ts';
+
+const test = suite('the address of a PostgreSQL server');
+
+const READABLE = [
+  'postgres://db',
+  'postgresql:///b?host=/run/postgresql',
+  'postgres://svc@db.internal:5432/svc',
+  'postgres://svc:@db/svc',
+  'postgres://svc:se%2Fk%23r%25et@db/svc?sslmode=require&application_name=a%40b',
+  'postgres://svc:s@cret@db/svc',
+  'postgres://u:p@a:1,b:2/svc?target_session_attrs=read-write',
+  'postgres://a,b:2/svc',
+  'postgres://svc@%2Frun%2Fpostgresql/svc',
+  'postgres://svc@[::1]:5432/svc',
+];
+
+const UNREADABLE = [
+  'postgres://svc:se/kret@127.0.0.1:55433/db',
+  'postgres://svc:se#kret@127.0.0.1:55433/db',
+  'postgres://svc:se?kret@127.0.0.1:55433/db',
+  'postgres://svc:sek%ret@127.0.0.1:55433/db',
+  'postgres://s%vc:kret@127.0.0.1:55433/db',
+  'postgres://svc:se/kret@a:1,b:2/db',
+  'postgres://svc:kret@db:many/svc',
+];
+
+test('what the driver reads is an address', () => {
+  for (const dsn of READABLE) {
+    assert.is(dsnProblem(dsn), null, dsn);
+    postgres(dsn);
+  }
+  assert.is(dsnProblem(''), null);
+});
+
+test('what it cannot read is refused with what to do, without a part of it', () => {
+  for (const dsn of UNREADABLE) {
+    assert.throws(() => postgres(dsn), undefined, dsn);
+    assert.match(dsnProblem(dsn) ?? '', /^must be an address that can be read: in its user and password .* are %25,/);
+    assert.not.match(dsnProblem(dsn) ?? '', 'kret');
+  }
+  assert.match(dsnProblem('mysql://svc:kret@db') ?? '', /^must be empty or begin with 'postgres:\/\/', such as/);
+});
+
+test.run();
