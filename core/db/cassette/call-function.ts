@@ -34,6 +34,7 @@ language plpgsql volatile security definer
 set search_path = ${[...path.map((each) => `"${each}"`), 'pg_temp'].join(', ')}
 set standard_conforming_strings = on
 set backslash_quote = safe_encoding
+set bytea_output = hex
 ${settings.map((each) => `set ${each}`).join('\n')}
 as $svc$
 declare

@@ -101,6 +101,7 @@ async function prepare(db: Sql, { text, shape, settings }: StatementCall): Promi
   const allSettings = [
     ...settings,
     ['standard_conforming_strings', 'on'],
+    ['bytea_output', 'hex'],
     ['idle_in_transaction_session_timeout', String(IDLE_MS)],
   ] as const;
   for (const [name, value] of allSettings) await db.rows(sql`select set_config(${name}, ${value}, true)`);

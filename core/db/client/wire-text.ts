@@ -59,10 +59,16 @@ function parameterText(value: unknown): string | null {
 
 /** A plain Uint8Array over memory of its own: a structured clone of a pooled Buffer would copy the whole pool. */
 function bytes(text: string): Uint8Array {
-  if (!text.startsWith('\\x')) throw new TypeError('Cannot read bytea: the server must have bytea_output = hex');
+  if (!text.startsWith('\\x')) return escapedBytes(text);
   const memory = Buffer.allocUnsafeSlow((text.length - 2) / 2);
   memory.write(text.slice(2), 'hex');
   return new Uint8Array(memory.buffer);
+}
+
+/** The form of a database with `bytea_output = escape`, which a pooler's connections keep: a backslash is `\\`, a byte that is not ASCII `\ooo`. */
+function escapedBytes(text: string): Uint8Array {
+  const byteOf = (_: string, code: string) => (code === '\\' ? code : String.fromCharCode(Number.parseInt(code, 8)));
+  return new Uint8Array(Buffer.from(text.replace(/\\(\\|[0-7]{3})/g, byteOf), 'latin1'));
 }
 
 function arrayOf(text: string, element: (text: string) => unknown): unknown[] {

@@ -250,6 +250,21 @@ server('listening comes back after its connection was lost', async () => {
   await Promise.all([database.close(), pool.close()]);
   await own.drop();
 });
+server('bytes are read the same whatever bytea_output the database has', () =>
+  withPool(true, async (pool) => {
+    const bytes = Uint8Array.from({ length: 256 }, (_, i) => i);
+    const twice = new Uint8Array([...bytes, ...bytes]);
+    for (const output of ['hex', 'escape'])
+      await pool.sqlFor(60_000).transaction(async (tx) => {
+        await tx.rows(statement`select set_config('bytea_output', ${output}, true)`);
+        const [row] = await tx.rows(statement`
+          select b || b as twice, array[b, ''::bytea, null, '\\x41'::bytea] as several, ''::bytea as none
+            from (select ${bytes}::bytea as b) as of_it`);
+        const several = [bytes, new Uint8Array(), null, Buffer.from('A')].map((each) => each && new Uint8Array(each));
+        assert.equal(row, { twice, several, none: new Uint8Array() }, output);
+      });
+  }),
+);
 server('threads learn how the database is to be partitioned', async () => {
   const own = await emptyServerDatabase(dsn);
   const log = openLog('silent');

@@ -54,6 +54,22 @@ databaseSuite('cassette-db', (test, database) => {
     ]);
   });
 
+  test('bytes are hex, whatever bytea_output the database has', async () => {
+    const set = (value: string) =>
+      database().sql(`do $$ begin execute format('alter database %I ${value}', current_database()); end $$`);
+    const query = "select '\\x01ff'::bytea as b";
+    if (database().dsn) await set("set bytea_output to ''escape''");
+    const others = cassettesOf(database());
+    try {
+      const other = await furnished(others, 'bytes');
+      assert.equal((await other.query(query)).rows, [{ b: '\\x01ff' }]);
+      assert.equal(await read(other.stream(query)), [{ b: '\\x01ff' }]);
+    } finally {
+      await others.close();
+      if (database().dsn) await set('reset bytea_output');
+    }
+  });
+
   test('parameters stand for themselves, whatever is in them', async () => {
     const texts = [
       "'; drop table things; --",
