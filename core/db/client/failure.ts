@@ -36,6 +36,8 @@ export function databaseError(error: unknown): unknown {
     const transient = isFatal(severity) || TRANSIENT.test(code);
     return new DatabaseError(`Cannot run a statement: ${why} (${code})`, code, transient);
   }
+  if (code === 'ECONNRESET' && NO_TLS.test(message))
+    return lostConnection('the server did not begin TLS: it offers none, or broke off');
   if (LOST.test(code)) return lostConnection(`the connection is lost (${code})`);
   return error;
 }
@@ -83,6 +85,9 @@ const READ_ONLY = '25006';
 
 /** Codes of Node's sockets and of postgres.js for a connection that failed or ended. */
 const LOST = /^(E[A-Z]{3,}|CONNECT_TIMEOUT|CONNECTION_[A-Z]+)$/;
+
+/** The message of node:tls, which has no code of its own for this: the reply of a server without TLS is that it has none, and postgres.js goes on. */
+const NO_TLS = /before secure TLS connection was established/;
 
 /** A pooler's own errors have the severity in the field for people only, which postgres.js calls `severity_local`. */
 function fields(error: unknown): { code: string; severity: string; message: string } {

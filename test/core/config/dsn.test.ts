@@ -46,4 +46,12 @@ test('what it cannot read is refused with what to do, without a part of it', () 
   assert.match(dsnProblem('mysql://svc:kret@db') ?? '', /^must be empty or begin with 'postgres:\/\/', such as/);
 });
 
+test('a mode of TLS that nobody knows is refused, without being quoted', () => {
+  const withMode = (mode: string) => dsnProblem(`postgres://svc@db/svc?application_name=a&sslmode=${mode}`);
+  for (const mode of ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'])
+    assert.is(withMode(mode), null, mode);
+  for (const mode of ['foo', 'no-verify', 'Require', '', 'require&sslmode=foo'])
+    assert.match(withMode(mode) ?? '', /^must have as its sslmode one of disable, allow, .*, verify-full$/, mode);
+});
+
 test.run();

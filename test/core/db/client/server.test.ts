@@ -1,4 +1,6 @@
 /** Connections that are reset or go silent: each query settles soon, and those after it find another connection. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { sql } from 'drizzle-orm';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -73,6 +75,25 @@ test('of a transaction whose connection is reset nothing stands, not even what w
     await direct.close();
     await relay.cut();
   }
+});
+
+test('a server without TLS is recognised where TLS is to be used', async () => {
+  const plain = createServer((socket) => {
+    socket.once('data', () => socket.write('N') && socket.once('data', () => socket.destroy())); // as PostgreSQL does
+  }).listen(0, '127.0.0.1');
+  await once(plain, 'listening');
+  plain.unref();
+  const { port } = plain.address() as AddressInfo;
+  for (const mode of ['allow', 'require', 'verify-ca', 'verify-full']) {
+    const pool = openPool({ dsn: `postgres://svc@127.0.0.1:${port}/svc?sslmode=${mode}`, pooled: false, size: 1 });
+    for (const query of ['first', 'second'])
+      assert.match(
+        await failureOf(pool.sqlFor(300).rows(sql`select ${query}::text`)),
+        'Cannot ask the database: the server did not begin TLS: it offers none, or broke off',
+      );
+    await pool.close();
+  }
+  plain.close();
 });
 
 test('of a DSN that the driver cannot read, each query fails', async () => {
