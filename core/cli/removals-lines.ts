@@ -1,6 +1,6 @@
 /** What retention removes next and removed last, and the last garbage collection, for the page of `svc status`. */
 import type { Status } from '../model/status.ts';
-import { counted, lasting, several, sized } from './units.ts';
+import { lasting, several, sized } from './units.ts';
 
 /** Names and values of rows; none where nothing is removed by itself and nothing was collected. @param now milliseconds since 1970 */
 export function removalsLines(
@@ -41,10 +41,9 @@ function limits({ days, max_bytes, projects }: Retention): string {
 
 function next({ next: { sessions, raw_turns, more, excess_bytes }, free_bytes }: Retention): string {
   const due =
-    sessions === 0
-      ? 'nothing is too old'
-      : `${more ? 'over ' : ''}${counted(sessions)} sessions with ${several(raw_turns, 'turn')}`;
-  const excess = excess_bytes === 0 ? '' : `, and the oldest of the others: ${sized(excess_bytes)} too large`;
+    sessions === 0 ? [] : [`${more ? 'over ' : ''}${several(sessions, 'session')} with ${several(raw_turns, 'turn')}`];
+  const oldest = sessions === 0 ? 'the oldest sessions' : 'the oldest of the others';
+  const excess = excess_bytes === 0 ? [] : [`${oldest}, since ${sized(excess_bytes)} are too much`];
   const free = free_bytes === 0 ? '' : `; about ${sized(free_bytes)} of the database are free for new rows`;
-  return due + excess + free;
+  return ([...due, ...excess].join(', then ') || 'nothing') + free;
 }
