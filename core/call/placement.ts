@@ -69,7 +69,7 @@ export type PlacementRule = 'named' | 'protocol' | 'continued' | 'shown' | 'fork
 const RULES: readonly [PlacementRule, (call: Candidate) => Decision | null][] = [
   // The envelope or the harness names the session, or the provider the conversation.
   ['named', ({ named }) => named && { session: named }],
-  // The request names the response that it continues (`previous_response_id`), and that call is known.
+  // The request names the response that it continues (`previous_response_id`, or a thread's message), and that call is known.
   ['protocol', ({ followed }) => followed && { session: followed }],
   // Its messages contain the head of one of the client's conversations, with an answer at or before it.
   ['continued', ({ conversation }) => joining(conversation().joined)],

@@ -12,7 +12,7 @@ export const BLOCK_KINDS = [
   'tool-result',
   'injected',
   'image',
-  'held', // not in this request: the provider held it (previous_response_id, or an earlier message of the socket)
+  'held', // not in this request: the provider held it (previous_response_id, a message thread, or an earlier message of the socket)
   'other',
 ] as const;
 export const BlockKind = z.enum(BLOCK_KINDS);

@@ -39,9 +39,9 @@ export function heldBlocks(held: HeldConversation | null): PromptBlock[] {
 
 const known = new WeakMap<PromptBlock, PromptBlock>();
 
-/** A block that was sent, as the calls after it show it. */
+/** A block that was sent, as the calls after it show it. Its cache mark stays: where requests cannot repeat a block, it is the only one. */
 export function asHeld(block: PromptBlock): PromptBlock {
-  const held = known.get(block) ?? { ...block, kind: 'held' as const, path: '', mark: null };
+  const held = known.get(block) ?? { ...block, kind: 'held' as const, path: '' };
   known.set(block, held);
   return held;
 }

@@ -31,13 +31,14 @@ export const anthropicMessages: WireFormat<'anthropic.messages'> = {
     !/\/threads\/[^/]+\/messages\/*$/.test(path),
   requestHead(skeleton, counts) {
     if (!Array.isArray(skeleton.messages)) throw new Unreadable('Cannot read an Anthropic request: it has no messages');
+    const thread = fields(skeleton.thread); // a conversation that the provider holds
     return {
       model: text(skeleton.model),
       stream: skeleton.stream === true,
       max_tokens: limit(skeleton.max_tokens),
       tool_count: counts.tools,
       conversation_id: '',
-      previous_response_id: '',
+      previous_response_id: thread.type === 'continue' ? text(thread.previous_message_id) : '',
     };
   },
   // `system` is a parameter of the call and no message: it holds dates and counters that would fork each conversation

@@ -27,12 +27,13 @@ export const anthropicPrompt: PromptShape = {
       'service_tier',
       'inference_geo',
       'stream',
+      'thread',
     ],
   },
   keyedHeaders: ['anthropic-beta'],
   textPart: (words) => ({ type: 'text', text: words }),
   marks: ['cache_control'],
-  holds: false,
+  holds: { fixed: true, onlyWith: 'thread' },
   pictureTokens,
 };
 

@@ -39,7 +39,7 @@ export const geminiPrompt: PromptShape = {
   keyedHeaders: [],
   textPart: (words) => ({ text: words }),
   marks: [],
-  holds: false,
+  holds: null,
   pictureTokens,
 };
 

@@ -19,7 +19,7 @@ const common = {
   keyedHeaders: [],
   textPart: (words: string) => ({ type: 'text', text: words }),
   marks: [],
-  holds: false,
+  holds: null,
   pictureTokens: () => UNSTATED,
 };
 

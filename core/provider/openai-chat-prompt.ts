@@ -33,7 +33,7 @@ export const openaiChatPrompt: PromptShape = {
   keyedHeaders: [],
   textPart: (words) => ({ type: 'text', text: words }),
   marks: ['cache_control'], // of gateways to Anthropic's models
-  holds: false,
+  holds: null,
   pictureTokens: openaiPictureTokens,
 };
 

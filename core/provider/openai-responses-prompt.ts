@@ -23,7 +23,7 @@ export const openaiResponsesPrompt: PromptShape = {
   keyedHeaders: [],
   textPart: (words, role) => ({ type: role === 'assistant' ? 'output_text' : 'input_text', text: words }),
   marks: ['cache_control', 'prompt_cache_breakpoint'],
-  holds: true,
+  holds: { fixed: false },
   pictureTokens: openaiPictureTokens,
 };
 

@@ -32,10 +32,13 @@ export type PromptShape = {
   textPart(text: string, role: string): Record<string, unknown>;
   /** Cache marks of clients, which are no part of a block. */
   marks: readonly string[];
-  /** Whether the provider may hold messages that a request only continues. */
-  holds: boolean;
+  /** What the provider may hold of a request, so that others only continue it; null: nothing. */
+  holds: HeldRequest | null;
   /** The tokens of a picture, as the provider publishes them. */
   pictureTokens(size: PictureSize): number;
 };
+
+/** `fixed`: its tools and system prompt beside its messages. `onlyWith`: the parameter of a request without which nothing of it is held. */
+export type HeldRequest = { fixed: boolean; onlyWith?: string };
 
 export type PictureSize = { width: number; height: number };

@@ -79,7 +79,7 @@ async function textsOfCall(stored: StoredPieces, { call, seen }: CallToRead): Pr
   const format = formatNamed(call.format);
   const request = format && (await stored.requestOf(call));
   if (!format || !request) return [];
-  const continues = format.prompt.holds && (call.continues_call_id !== '' || call.names_previous);
+  const continues = format.prompt.holds !== null && (call.continues_call_id !== '' || call.names_previous);
   const prompt = requestPrompt({ format, ...request, url: call.url, continues });
   // Where the provider held messages, none of the request's own is part of the system prompt.
   const blocks = prompt ? [...prompt.fixed, ...(continues ? [] : prompt.messages)] : [];

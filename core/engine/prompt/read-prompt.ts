@@ -4,9 +4,10 @@ import type { Database } from '../../db/database.ts';
 import type { PromptCall } from '../../db/read/prompt-calls.ts';
 import { answerBlocks, asHeld, type HeldConversation, heldAfter, heldBlocks } from '../../prompt/held.ts';
 import type { Prompt, PromptBlock } from '../../prompt/prompt.ts';
-import { requestPrompt } from '../../prompt/request-prompt.ts';
+import { type RequestPrompt, requestPrompt } from '../../prompt/request-prompt.ts';
 import type { WireFormat } from '../../provider/format.ts';
 import { formatNamed } from '../../provider/formats.ts';
+import type { HeldRequest } from '../../provider/prompt-shape.ts';
 import { type StoredPieces, storedPieces } from './stored-pieces.ts';
 
 /** Reads the prompts of calls that come in the order of time. null: the request is missing, or cannot be read. */
@@ -16,7 +17,7 @@ export type PromptReader = (call: PromptCall) => Promise<Prompt | null>;
 type Continued = {
   call: PromptCall;
   held: HeldConversation | null;
-  messages: readonly PromptBlock[];
+  sent: readonly PromptBlock[]; // what the provider holds of the request
   after?: Promise<HeldConversation>;
 };
 
@@ -32,11 +33,14 @@ export function openPromptReader(execute: Database['execute']): PromptReader {
     const format = formatNamed(call.format);
     const request = format && (await pieces.requestOf(call));
     if (!format || !request) return null;
-    const continues = format.prompt.holds && (call.continues_call_id !== '' || call.names_previous);
+    const { holds } = format.prompt;
+    const continues = holds !== null && (call.continues_call_id !== '' || call.names_previous);
     const own = requestPrompt({ format, ...request, url: call.url, continues });
     if (!own) return null;
     const held = continues ? await heldBefore(call, foreign) : null;
-    if (format.prompt.holds) read.set(call.call_id, { call, held, messages: own.messages });
+    if (holds && mayBeHeld(own, holds)) {
+      read.set(call.call_id, { call, held, sent: holds.fixed ? [...own.fixed, ...own.messages] : own.messages });
+    }
     return {
       provider: call.provider,
       format: call.format,
@@ -61,11 +65,14 @@ export function openPromptReader(execute: Database['execute']): PromptReader {
   return (call) => promptOf(call, 0);
 }
 
-async function heldAfterCall(pieces: StoredPieces, { call, held, messages }: Continued): Promise<HeldConversation> {
+const mayBeHeld = ({ parameters }: RequestPrompt, { onlyWith }: HeldRequest): boolean =>
+  onlyWith === undefined || parameters.some(({ name }) => name === onlyWith);
+
+async function heldAfterCall(pieces: StoredPieces, { call, held, sent }: Continued): Promise<HeldConversation> {
   const format = formatNamed(call.format);
   const content = format && (await answerOf(pieces, call, format));
   const wasWhole = held !== null || (call.continues_call_id === '' && !call.names_previous);
-  return heldAfter(held, [...messages.map(asHeld), ...answerBlocks(content ?? [])], wasWhole && content !== null);
+  return heldAfter(held, [...sent.map(asHeld), ...answerBlocks(content ?? [])], wasWhole && content !== null);
 }
 
 /** null: none came, or it cannot be read. */

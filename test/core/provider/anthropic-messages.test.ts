@@ -416,6 +416,16 @@ test('what a request asks for', () => {
     conversation_id: '',
     previous_response_id: '',
   });
+  const continued = (thread: unknown) => head({ thread }).previous_response_id;
+  assert.is(continued({ type: 'continue', previous_message_id: 'msg_1' }), 'msg_1');
+  for (const thread of [
+    { type: 'create' },
+    { type: 'continue' },
+    { type: 'create', previous_message_id: 'msg_1' },
+    null,
+    'x',
+  ])
+    assert.is(continued(thread), '');
   assert.throws(
     () => anthropicMessages.requestHead({}, { messages: 0, tools: 0 }),
     (error: unknown) => error instanceof Unreadable,

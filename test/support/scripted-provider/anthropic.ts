@@ -1,16 +1,25 @@
-/** Anthropic's format of a response: Messages, in one document and as named events; a cache is written, then read. */
+/** Anthropic's format of a response: Messages, in one document and as named events; a cache is written, then read. Threads are remembered. */
 import { namedEvents } from '../provider-streams.ts';
 import { type Format, type Refused, tokensOf, weather, wordsIn } from './script.ts';
 
-type Body = { model: string; stream?: boolean; messages: { role: string; content: unknown }[] };
+type Body = {
+  model: string;
+  stream?: boolean;
+  messages: { role: string; content: unknown }[];
+  thread?: { type: 'create' } | { type: 'continue'; previous_message_id: string };
+};
 
 const lastOf = ({ messages }: Body) => messages.at(-1)?.content;
 const isAnswered = (body: Body) =>
   [lastOf(body)].flat().some((block) => (block as { type?: string })?.type === 'tool_result');
 
-const refused = (status: number, type: string, message: string): Refused => ({
+const threads = new Map<string, string[]>(); // the questions that led to an answer that is held, by its id
+const earlierOf = ({ thread }: Body): string[] | undefined =>
+  thread?.type === 'continue' ? threads.get(thread.previous_message_id) : [];
+
+const refused = (status: number, type: string, message: string, details?: object): Refused => ({
   status,
-  document: { type: 'error', error: { type, message }, request_id: 'req_scripted' },
+  document: { type: 'error', error: { type, message, ...(details && { details }) }, request_id: 'req_scripted' },
 });
 
 export const anthropic: Format = {
@@ -20,10 +29,16 @@ export const anthropic: Format = {
     question: wordsIn(lastOf(body as Body)),
     answered: isAnswered(body as Body),
     stream: (body as Body).stream === true,
-    earlier: [],
+    earlier: earlierOf(body as Body) ?? [],
   }),
+  refusal(body) {
+    if (earlierOf(body as Body)) return null;
+    return refused(404, 'not_found_error', 'thread.previous_message_id: not found', { error_code: 'thread_not_found' });
+  },
   answer(body, { says, callsTool }, id) {
-    const { model } = body as Body;
+    const { model, thread } = body as Body;
+    const question = wordsIn(lastOf(body as Body));
+    if (thread) threads.set(`msg_${id}`, [...(earlierOf(body as Body) ?? []), ...(question === '' ? [] : [question])]);
     const content = callsTool
       ? [
           { type: 'text', text: 'Let me look.' },
