@@ -22,8 +22,9 @@ export const openai = defineProvider({
   noTurn: [
     '/(input_tokens|tokenize|detokenize|moderations|rerank|score)',
     '/(embed|embedd?ings)',
-    '/(batches|files|uploads|vector_stores|containers|fine_tuning|evals|assistants|threads|conversations|skills)(/.*)?',
-    '/responses/.+', // cancel, compact, input_tokens …
+    '/(batches|files|uploads|vector_stores|containers|fine_tuning|evals|assistants|conversations|skills)(/.*)?',
+    '/threads(?!(/[^/]+)?/runs/?$|/.+/submit_tool_outputs/?$)(/.*)?', // these run a model
+    '/responses/(?!compact/?$).+', // cancel, input_tokens …; compact runs a model
     '/(images|audio|videos|realtime)(/.*)?',
     '/models(/[^:]*)?',
   ],
