@@ -46,7 +46,12 @@ export const anthropicMessages: WireFormat<'anthropic.messages'> = {
   messagesOutside: () => [],
   message,
   reply,
-  stopReasons: { ended: ['end_turn', 'stop_sequence'], cut: ['max_tokens', 'refusal'], tools: ['tool_use'] },
+  // https://platform.claude.com/docs/en/api/handling-stop-reasons
+  stopReasons: {
+    ended: ['end_turn', 'stop_sequence', 'compaction'],
+    cut: ['max_tokens', 'model_context_window_exceeded', 'refusal'],
+    tools: ['tool_use', 'pause_turn'],
+  },
   // test servers and gateways give all messages one id (https://docs.claude.com/en/api/errors#request-id)
   callKey: ({ response_id, request_id }) => (request_id === '' ? null : ['anthropic', response_id, request_id]),
   requestIdHeader: 'request-id', // ids that a proxy in between gives have other names

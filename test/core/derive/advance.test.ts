@@ -254,7 +254,8 @@ test('the session is abandoned, interrupted, failed or completed by its last mai
   const last = (call: Partial<Call>) =>
     projection({ at: 0, says: [user('Go')], answers: answer('Ok'), ...call }).rollup.status;
   assert.is(last({}), 'completed');
-  assert.is(last({ answers: { ...answer('Ok'), stop_reason: 'max_tokens' } }), 'failed');
+  for (const stop_reason of ['max_tokens', 'model_context_window_exceeded'])
+    assert.is(last({ answers: { ...answer('Ok'), stop_reason } }), 'failed');
   assert.is(last({ answers: { ...answer('Ok'), stop_reason: 'pause' } }), 'unknown');
   assert.is(last({ answers: null, ending: 'client_closed', outcome: 'partial' }), 'abandoned');
   const halfHeard = { ...answer('Half an ans'), stop_reason: '', complete: false };
