@@ -2,7 +2,7 @@
 import { DatabaseError, OperatorError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { connectDatabase, type DatabaseConnection, type Distribution } from './client/connection.ts';
-import { isMade } from './client/data-folder.ts';
+import { isMade, refuseUnusable } from './client/data-folder.ts';
 import { noteUse, refuseOtherPostgres } from './client/data-version.ts';
 import { startDatabaseThread } from './client/database-thread.ts';
 import { hostEmbedded, type StartThread } from './client/embedded-host.ts';
@@ -80,6 +80,7 @@ async function openEmbeddedDatabase(options: Options): Promise<OpenDatabase> {
   const startThread = options.startThread ?? startDatabaseThread;
   const unlock = options.isLocked ? async () => {} : await lockFolder(folder);
   try {
+    refuseUnusable(folder);
     refuseOtherPostgres(folder);
     const template =
       options.template !== undefined || isMade(folder) ? (options.template ?? null) : await findTemplate();

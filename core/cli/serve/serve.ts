@@ -1,5 +1,6 @@
 /** `svc serve`: holds the addresses and keeps two processes running, the capture proxy and the service behind it, until a signal. */
 import type { LoadedConfig } from '../../config/load.ts';
+import { refuseUnusable } from '../../db/client/data-folder.ts';
 import { holderOf, lockFolder } from '../../db/client/folder-lock.ts';
 import { OperatorError } from '../../errors.ts';
 import { openLog } from '../../log.ts';
@@ -22,8 +23,8 @@ const GRACE_MS = 10_000; // for streams under way at a stop
 
 /**
  * Settles when all of it has stopped.
- * @throws {OperatorError} an address is taken, the folder is in use, pricing.file is no price list, the capture proxy does not start; or at
- *   the first start the database cannot be used (a proxy alone starts without it)
+ * @throws {OperatorError} an address is taken, the folder is in use, pricing.file is no price list, this user may not read the embedded
+ *   database, the capture proxy does not start; or at the first start the database cannot be used (a proxy alone starts without it)
  */
 export async function serve(loaded: LoadedConfig, io: Io, serving: Serving): Promise<void> {
   const { config, folder } = loaded;
@@ -31,7 +32,8 @@ export async function serve(loaded: LoadedConfig, io: Io, serving: Serving): Pro
   if (config.storage.postgres_dsn === '' && role in NEEDS_SERVER) throw new OperatorError(NEEDS_SERVER[role] ?? '', 2);
   if (role !== 'all' && role !== 'proxy')
     return (await import('./role-alone.ts')).serveAlone(loaded, io, { ...serving, role });
-  internalOf(io.env); // refused before anything is opened, as are prices that cannot be used
+  internalOf(io.env); // refused before anything is opened, as are prices and a database that cannot be used
+  if (config.storage.postgres_dsn === '') refuseUnusable(folder);
   await configuredPrices(loaded, io);
   const signals = stopSignals();
   const undo: (() => unknown)[] = [() => signals.close()];

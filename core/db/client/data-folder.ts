@@ -1,6 +1,7 @@
-/** The folder of the embedded database, and whether it is complete. */
-import { existsSync } from 'node:fs';
+/** The folder of the embedded database, whether it is complete, and whether this user may use it. */
+import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { OperatorError } from '../../errors.ts';
 
 /**
  * `making` marks that the database in `data` is being created: one whose creation was interrupted is created anew. `copying` is what will
@@ -15,4 +16,17 @@ export const dataFolder = (folder: string) => ({
 export function isMade(folder: string): boolean {
   const { data, making } = dataFolder(folder);
   return existsSync(join(data, 'PG_VERSION')) && !existsSync(making);
+}
+
+/** PGlite would fail at it without a word that helps. @throws {OperatorError} there is a database, and this user may not read and write it */
+export function refuseUnusable(folder: string): void {
+  const { data } = dataFolder(folder);
+  for (const path of [data, join(data, 'base'), join(data, 'PG_VERSION')])
+    try {
+      accessSync(path, constants.R_OK | constants.W_OK);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') return; // none yet, or what is wrong shows when it is opened
+      throw new OperatorError(`Cannot open the embedded database: this user cannot read and write '${path}' (${code})`);
+    }
 }
