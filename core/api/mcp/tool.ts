@@ -49,16 +49,18 @@ export const coreTool = <Input extends z.ZodObject, Output extends z.ZodObject>(
   call(args, caller) {
     const present = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null && value !== ''));
     const parsed = input.safeParse(present);
-    if (!parsed.success) throw new Refusal('bad-request', `Cannot call ${name}: ${problemText(parsed.error, input)}`);
+    if (!parsed.success)
+      throw new Refusal('bad-request', `Cannot call ${name}: ${problemText(parsed.error, input, args)}`);
     return tell(parsed.data, caller);
   },
 });
 
-const problemText = ({ issues }: z.ZodError, input: z.ZodObject): string => {
+const problemText = ({ issues }: z.ZodError, input: z.ZodObject, args: Record<string, unknown>): string => {
   const [issue] = issues;
   if (issue?.code === 'unrecognized_keys')
     return `it has no argument "${issue.keys[0]?.slice(0, 64)}", only ${Object.keys(input.shape).join(', ')}`;
   const where = issue?.path.join('.');
+  if (where && args[where] === '') return `"${where}" is empty`;
   return `${where ? `"${where}": ` : ''}${issue?.message ?? 'the arguments are invalid'}`;
 };
 

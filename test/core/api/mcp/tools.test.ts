@@ -295,6 +295,7 @@ databaseSuite('MCP tools', (test, database) => {
     assert.match(amended.text, /^No text has "midnihgt"; "midnight" was looked for too\.\n\n2/);
     assert.equal(amended.structured.replaced_words, [{ word: 'midnihgt', by: 'midnight' }]);
     assert.match(await refused('svc_find', { text: 'a', since: 'x' }), '"since"');
+    assert.is(await refused('svc_find', { text: '' }), 'Cannot call svc_find: "text" is empty');
   });
 
   test('stats are those of the read API', async () => {
