@@ -15,7 +15,8 @@ import { within } from '../support/within.ts';
 
 const test = suite('svc start');
 const WAIT_MS = 60_000;
-const LINE = /^svc: recorded ([0-9a-f]{8}) · (.+?) · 1 turn · ([\d,]+) tokens · (\$[\d.]+|cost unknown) · (http:\S+)$/m;
+const LINE =
+  /^svc: recorded (?:meanwhile, by any program: )?([0-9a-f]{8}) · (.+?) · 1 turn · ([\d,]+) tokens · (\$[\d.]+|cost unknown) · (http:\S+)$/m;
 const hasTerminals = spawnSync('script', ['--version']).status === 0;
 
 let folder = '';
@@ -145,6 +146,7 @@ test('any other command is pointed there by the variables of libraries; without 
   assert.is(err, 'svc: nothing was recorded: no call came through the proxy\n');
   const recorded = await ended(start(['own-harness'], { PROMPT: 'By my own harness' }));
   assert.is(lineIn(recorded.err).title, 'By my own harness');
+  assert.match(recorded.err, 'recorded meanwhile, by any program: ', 'nothing in a call says who made it');
 });
 
 test('an address of the person’s own is respected, in one sentence', async () => {

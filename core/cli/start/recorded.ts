@@ -15,7 +15,8 @@ const POLL_MS = 100;
 const REPLY_MS = 2_000;
 const TITLE_LENGTH = 60;
 
-export type Recorded = { sessions: Session[]; settled: boolean };
+/** `ofAll`: of all programs meanwhile, since nothing in a call says which one made it. */
+export type Recorded = { sessions: Session[]; settled: boolean; ofAll: boolean };
 type RunQuery = {
   api: string;
   token: string;
@@ -25,7 +26,7 @@ type RunQuery = {
   cwd: string;
 };
 
-/** The sessions of the run, the one seen last first; `settled`: nothing of it waits any more. Null: the service does not answer. */
+/** The sessions of the run, or all of its time, the one seen last first; `settled`: nothing of it waits any more. Null: the service does not answer. */
 export async function recordedSessions({ api, token, ...run }: RunQuery): Promise<Recorded | null> {
   const get = async <T>(path: string) => {
     const reply = await getJson({ address: api, path, token, timeoutMs: REPLY_MS });
@@ -41,7 +42,7 @@ export async function recordedSessions({ api, token, ...run }: RunQuery): Promis
     const page = await get<SessionPage>('/v1/sessions?limit=50');
     if (page === null) return null;
     const sessions = page.items.filter((session) => isOfRun(session, run));
-    return { sessions, settled: inARow >= 2 };
+    return { sessions, settled: inARow >= 2, ofAll: !run.hasEnvelope && run.harnessId === null };
   }
 }
 
@@ -58,7 +59,7 @@ function isOfRun(session: Session, { run, hasEnvelope, harnessId, cwd }: OfRun):
 
 /** The line, without its end. */
 export function recordedLine(
-  { sessions, settled }: Recorded,
+  { sessions, settled, ofAll }: Recorded,
   api: string,
   config: Pick<Config['api'], 'web_ui' | 'base_path' | 'token'>,
 ): string {
@@ -72,7 +73,7 @@ export function recordedLine(
   const { input_tokens, output_tokens, cost_usd, unpriced_models } = rollup.usage;
   const [ui] = (uiAddress(api, config, false) ?? '').split('#');
   return [
-    `${pc.bold('recorded')} ${newest.id.slice(0, 8)}`,
+    `${pc.bold('recorded')} ${ofAll ? 'meanwhile, by any program: ' : ''}${newest.id.slice(0, 8)}`,
     titled(newest.display_title),
     several(rollup.turn_count, 'turn'),
     `${counted(input_tokens + output_tokens)} tokens`,

@@ -8,7 +8,7 @@ const test = suite('the line after svc start');
 const API = 'http://localhost:8081';
 const config = { web_ui: true, base_path: '', token: 'secret' };
 const session = (more: Partial<Session> = {}): Session => ({ ...(sessionExample as unknown as Session), ...more });
-const line = (sessions: Session[], ui = config) => recordedLine({ sessions, settled: true }, API, ui);
+const line = (sessions: Session[], ui = config) => recordedLine({ sessions, settled: true, ofAll: false }, API, ui);
 
 test('id, title, turns, tokens, cost and address, without the token', () => {
   assert.is(
@@ -26,6 +26,11 @@ test('several sessions are the newest and a count; those that it started itself 
   assert.not.match(line([session({ id: second, parent_session_id: sessionExample.id }), session()]), 'other');
 });
 
+test('of a program whose calls do not name the run, it is what all programs recorded', () => {
+  const all = recordedLine({ sessions: [session()], settled: true, ofAll: true }, API, config);
+  assert.match(all, /^recorded meanwhile, by any program: 7d1c9f9e · /);
+});
+
 test('a title is one line that does nothing to the terminal; a cost may be unknown in part or whole', () => {
   assert.match(line([session({ display_title: `a\n\u001b[31mb${'x'.repeat(99)}` })]), /· a \ufffd\[31mbx+… ·/);
   const costing = (cost_usd: number | null, unpriced_models: string[]) => {
@@ -38,10 +43,10 @@ test('a title is one line that does nothing to the terminal; a cost may be unkno
 
 test('nothing, and nothing yet', () => {
   assert.is(
-    recordedLine({ sessions: [], settled: true }, API, config),
+    recordedLine({ sessions: [], settled: true, ofAll: false }, API, config),
     'nothing was recorded: no call came through the proxy',
   );
-  assert.is(recordedLine({ sessions: [], settled: false }, API, config), 'nothing is recorded yet');
+  assert.is(recordedLine({ sessions: [], settled: false, ofAll: false }, API, config), 'nothing is recorded yet');
 });
 
 test.run();
