@@ -21,12 +21,21 @@ export function isMade(folder: string): boolean {
 /** PGlite would fail at it without a word that helps. @throws {OperatorError} there is a database, and this user may not read and write it */
 export function refuseUnusable(folder: string): void {
   const { data } = dataFolder(folder);
-  for (const path of [data, join(data, 'base'), join(data, 'PG_VERSION')])
-    try {
-      accessSync(path, constants.R_OK | constants.W_OK);
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === 'ENOENT') return; // none yet, or what is wrong shows when it is opened
+  if (whyUnusable(folder) !== null) return; // whoever locks the folder says so
+  for (const path of [data, join(data, 'base'), join(data, 'PG_VERSION')]) {
+    const code = whyUnusable(path);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return; // none yet, or what is wrong shows when it is opened
+    if (code !== null)
       throw new OperatorError(`Cannot open the embedded database: this user cannot read and write '${path}' (${code})`);
-    }
+  }
+}
+
+/** The code of the error; null: it can be read and written. */
+function whyUnusable(path: string): string | null {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unknown';
+  }
 }
