@@ -5,18 +5,19 @@ import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { isPurged } from './purged-session.ts';
 
-/** The ids of those set aside since the last purge: one from before may belong to the purged session, and hold what must not come back. */
+/** Of a call `t`, that it was set aside since the last purge: one from before may belong to the purged session, and must not come back. */
+const sinceLastPurge = sql`
+  t.parked_at > coalesce((
+    select max(b.created_at)
+      from svc.session_edits e
+      join svc.sessions s on s.session_id = e.session_id
+      join svc.tombstones b on b.purged_session_id = s.session_id
+     where ${isPurged}), '-infinity')`;
+
+/** The ids of those set aside since the last purge. */
 export async function parkedCalls(db: Sql, _: Record<string, never>): Promise<string[]> {
   const rows = await db.rows<{ id: string }>(sql`
-    select t.svc_proxy_request_id as id
-      from svc.parked_turns t
-     where t.parked_at > coalesce((
-       select max(b.created_at)
-         from svc.session_edits e
-         join svc.sessions s on s.session_id = e.session_id
-         join svc.tombstones b on b.purged_session_id = s.session_id
-        where ${isPurged}), '-infinity')
-     order by 1`);
+    select t.svc_proxy_request_id as id from svc.parked_turns t where ${sinceLastPurge} order by 1`);
   return rows.map(({ id }) => id);
 }
 
@@ -28,10 +29,12 @@ type ParkedRow = {
   closed: CallClosed | null;
 };
 
-/** null: it is not set aside any more. */
+/** null: it is not set aside any more, or there was a purge meanwhile. */
 export async function parkedCall(db: Sql, { id }: { id: string }): Promise<JournalCall | null> {
   const [row] = await db.rows<ParkedRow>(sql`
-    select head, request_body, response_head, response_body, closed from svc.parked_turns where svc_proxy_request_id = ${id}`);
+    select t.head, t.request_body, t.response_head, t.response_body, t.closed
+      from svc.parked_turns t
+     where t.svc_proxy_request_id = ${id} and ${sinceLastPurge}`);
   if (!row) return null;
   const { head, request_body, response_head, response_body, closed } = row;
   return { opened: head, request: request_body, responseHead: response_head, response: response_body, closed };

@@ -3,11 +3,13 @@ import { reasonOf } from '../../errors.ts';
 import { type PrepareDeps, prepareCall } from './prepare-entries.ts';
 import { type StoreDeps, storeBatch } from './store-entries.ts';
 
+type Deps = PrepareDeps & Omit<StoreDeps, 'journal'>;
+
 /**
  * Each is tried once. One that is refused again stays where it is.
  * @returns tries the next one; false: there is none left. It throws at the signal
  */
-export function openParkedRetry(deps: PrepareDeps & Omit<StoreDeps, 'journal'>): () => Promise<boolean> {
+export function openParkedRetry(deps: Deps): () => Promise<boolean> {
   const { database, withRetry, signal, log } = deps;
   const results = { stored: 0, refused: 0 };
   let waiting: string[] | undefined;
@@ -37,8 +39,8 @@ export function openParkedRetry(deps: PrepareDeps & Omit<StoreDeps, 'journal'>):
   };
 }
 
-/** False when another process has stored it. */
-async function storeParked(deps: PrepareDeps & Omit<StoreDeps, 'journal'>, id: string): Promise<boolean> {
+/** False when another process has stored it, or a purge came in between. */
+async function storeParked(deps: Deps, id: string): Promise<boolean> {
   const call = await deps.database.execute('parkedCall', { id });
   if (!call) return false;
   const prepared = await prepareCall(deps, call, []);

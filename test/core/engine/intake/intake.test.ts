@@ -317,6 +317,8 @@ databaseSuite('intake', (test, database) => {
     await intake.drained();
     await intake.stop();
     const left = await database().sql('select svc_proxy_request_id as id from svc.parked_turns');
+    const { svc_proxy_request_id: id } = before.opened;
+    assert.is(await database().execute('parkedCall', { id }), null, 'nor where the purge came after it was listed');
     assert.equal(left, [{ id: before.opened.svc_proxy_request_id }]);
     assert.equal(await ledger(database()), { captured: 2, poison: 1 });
   });
