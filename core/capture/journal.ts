@@ -15,6 +15,7 @@ import { emptyBlocks } from './journal-blocks.ts';
 import { type CallCopy, type Copying, HEADS_RESERVE_BYTES, openCopy } from './journal-copy.ts';
 import { runFolder, runsIn, segmentsIn } from './journal-files.ts';
 import type { CallOpened, OutcomeRecord } from './journal-format.ts';
+import { journalLimit } from './journal-limit.ts';
 import { KIND } from './journal-record.ts';
 import { openTail, type SegmentWrite, syncFolder, type Tail, writeSegment } from './journal-tail.ts';
 import { openJournalWriter, type WrittenListener } from './journal-writer.ts';
@@ -25,6 +26,8 @@ const REPORT_INTERVAL_MS = 60_000;
 
 export type Journal = {
   runId: string;
+  /** Bytes on disk, of all runs, at which it is full: as configured, or less on a small volume. */
+  maxBytes: number;
   /** Begins a copy; its record is on its way to the disk when this returns. Null: full or failing, and the caller books `journal_full`. */
   open(opened: Redacted<CallOpened>): CallCopy | null;
   /** Records a request of which only the outcome is stored. */
@@ -48,7 +51,7 @@ export type Journal = {
 
 export type JournalOptions = {
   folder: string;
-  maxBytes: number; // of all runs on disk
+  maxBytes: number; // of all runs on disk, where their volume can hold that much
   segmentBytes?: number; // the size at which the next batch begins a new segment
   pendingBytes?: number; // in memory and not yet on disk
   log: Logger;
@@ -61,16 +64,17 @@ export type JournalOptions = {
  */
 export async function openJournal({
   folder,
-  maxBytes,
-  segmentBytes = Math.min(67_108_864, Math.ceil(maxBytes / SEGMENTS_AT_LEAST)),
+  maxBytes: configuredBytes,
+  segmentBytes,
   pendingBytes = 67_108_864,
   log,
   write = writeSegment,
 }: JournalOptions): Promise<Journal> {
   const runId = v7();
-  const tail = openTail({ folder, runId, segmentBytes, write });
   let othersBytes = bytesOfRuns(folder); // of earlier runs, less what was deleted of this one
   await makeFolders(folder, runId);
+  const maxBytes = await limitOf(folder, configuredBytes, log);
+  const tail = openTail({ ...{ folder, runId, write }, segmentBytes: segmentBytes ?? segmentBytesOf(maxBytes) });
   await beginTail(tail, log);
 
   const blocks = emptyBlocks();
@@ -83,7 +87,7 @@ export async function openJournal({
     ...{ openCalls: 0, lastCall: 0, closed: false },
   };
   return {
-    runId,
+    ...{ runId, maxBytes },
     open: (opened) => (journal.closed || writer.failing() ? null : openCopy(journal, opened)),
     recordOutcome: (counted) => {
       if (journal.closed || !appendJson(journal, KIND.counted, 0, counted, HEADS_RESERVE_BYTES))
@@ -121,6 +125,15 @@ async function makeFolders(folder: string, runId: string): Promise<void> {
     throw new OperatorError(`Cannot keep a journal in "${folder}": ${reason}`, 1, { cause: error });
   }
 }
+
+async function limitOf(folder: string, configuredBytes: number, log: Logger): Promise<number> {
+  const maxBytes = await journalLimit(folder, configuredBytes);
+  if (maxBytes < configuredBytes)
+    log.warn({ max_bytes: maxBytes }, "The journal's volume is smaller than journal.max_bytes: this is its limit");
+  return maxBytes;
+}
+
+const segmentBytesOf = (maxBytes: number) => Math.min(67_108_864, Math.ceil(maxBytes / SEGMENTS_AT_LEAST));
 
 const beginTail = (tail: Tail, log: Logger): Promise<void> =>
   tail.begin().catch((error: NodeJS.ErrnoException) => {

@@ -1,6 +1,7 @@
 /** `svc status`: what is up, what is wrong, and which settings are in effect. Loads no server and no database, so that it is quick. */
 import { join } from 'node:path';
 import { runsIn, segmentsIn } from '../capture/journal-files.ts';
+import { journalLimit } from '../capture/journal-limit.ts';
 import { keyOf, redacted } from '../config/keys.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Service, Status } from '../model/status.ts';
@@ -55,7 +56,10 @@ async function statusReport(loaded: LoadedConfig, version: string): Promise<Stat
       (listener.state === 'up' ? published?.data : null) ?? // a service that answers, and cannot reach its database
       whereData(config.storage.postgres_dsn, folder),
     journal_bytes: journalOnDisk(folder),
-    journal_max_bytes: service ? limitOf(service) : config.journal.max_bytes,
+    journal_max_bytes: await journalLimit(
+      join(folder, 'journal'),
+      service ? limitOf(service) : config.journal.max_bytes,
+    ),
     status,
     cassettes: status && (mounted?.answer ?? null),
     processes: service?.processes ?? published?.processes ?? [],
@@ -72,7 +76,7 @@ const boundBy = ({ listeners: { proxy, ingest } }: Service): Listeners => ({
   ingest: shownAddress(ingest[0] ?? '') || null,
 });
 
-/** The limit of its journal, in bytes. */
+/** The limit of its journal as configured, in bytes. */
 function limitOf({ settings }: Service): number {
   const value = settings.find(({ key }) => key === LIMIT)?.value ?? keyOf(LIMIT)?.default;
   return typeof value === 'number' ? value : Number.NaN;

@@ -33,7 +33,7 @@ export async function openInternal(
       ...(evidence && { cassettesReady: evidence().ready }),
       journal: journal && {
         bytes: journal.bytes(),
-        maxBytes: journal.maxBytes,
+        maxBytes: journal.maxBytes(),
         oldestSeconds: engine.oldestSeconds(),
       },
     });

@@ -24,7 +24,7 @@ export type Process = {
   /** Sockets that the parent has bound; a listener without one binds its configured address. */
   addresses: Start['addresses'];
   /** In bytes on disk; null: this service has none. */
-  journal: { bytes(): number; maxBytes: number } | null;
+  journal: { bytes(): number; maxBytes(): number } | null;
   /** The processes of this service, as the parent reports them; none where it is a process by itself. */
   processes: () => ProcessState[];
   counters: SharedCounters;

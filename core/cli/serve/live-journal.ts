@@ -7,12 +7,15 @@ export type LiveJournal = {
   /** Resolves with the run that is written now, once a proxy writes one: until then it is unknown which files are still written. */
   begun: Promise<void>;
   current(): LiveRun;
+  /** Bytes on disk at which the journal is full, as its proxy has it; without one it never is. */
+  maxBytes(): number;
   /** From now on the engine hears what comes. */
   attach(engine: Engine): void;
 };
 
 export function openLiveJournal(link: ParentLink): LiveJournal {
   let live: LiveRun | null = null;
+  let maxBytes = Number.POSITIVE_INFINITY;
   let engine: Engine | null = null;
   let hasEnded = false; // some call of this run, before the engine heard what comes
   let begin = () => {};
@@ -22,6 +25,7 @@ export function openLiveJournal(link: ParentLink): LiveJournal {
   link.receive((message) => {
     if (message.kind === 'run') {
       live = { runId: message.runId, written: null };
+      maxBytes = message.maxBytes;
       hasEnded = false;
       engine?.run(message.runId);
       begin();
@@ -34,6 +38,7 @@ export function openLiveJournal(link: ParentLink): LiveJournal {
   });
   return {
     begun,
+    maxBytes: () => maxBytes,
     current: () => {
       if (!live) throw new Error('Cannot read the journal: no process writes it yet');
       return live;

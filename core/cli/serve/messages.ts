@@ -30,7 +30,7 @@ export type ToChild =
   | { kind: 'deleted' } // segments of the journal
   | { kind: 'count'; id: number } // its counters are wanted
   // to the service
-  | { kind: 'run'; runId: string } // of the journal, which the proxy begins; that of an earlier proxy has ended
+  | { kind: 'run'; runId: string; maxBytes: number } // of the journal, which the proxy begins; that of an earlier proxy has ended
   | { kind: 'written'; segment: number; byteOffset: number; ended: boolean } // how far the journal is (core/engine/engine.ts)
   | { kind: 'busy'; listeners: boolean } // whether a flood of calls keeps the proxy busy
   | { kind: 'processes'; processes: ProcessState[] }

@@ -1,7 +1,6 @@
 /** Opens what runs behind the proxy, or as a role by itself: database, engine, listeners, cassettes; and closes it again. */
 import { join } from 'node:path';
 import { bytesOfRuns } from '../../capture/journal.ts';
-import { journalLimit } from '../../capture/journal-limit.ts';
 import { collectWhenIdle } from '../../collect-when-idle.ts';
 import { type Engine, startEngine } from '../../engine/engine.ts';
 import { openMetrics } from '../../metrics.ts';
@@ -66,7 +65,7 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
       metrics: openMetrics(role, version),
       journal: journal && {
         bytes: () => bytesOfRuns(journalFolder),
-        maxBytes: await journalLimit(journalFolder, config.journal.max_bytes),
+        maxBytes: journal.live.maxBytes,
       },
     };
     const listeners = await backing.listen(shared);

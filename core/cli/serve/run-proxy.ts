@@ -1,8 +1,6 @@
 /** Runs the capture proxy: its listener, the journal, and what it reports to the service about both. */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openJournal } from '../../capture/journal.ts';
-import { journalLimit } from '../../capture/journal-limit.ts';
 import { joinLock } from '../../db/client/folder-lock.ts';
 import { watchListeners } from '../../engine/engine-throttle.ts';
 import { openLog } from '../../log.ts';
@@ -26,16 +24,11 @@ export async function runProxy({ loaded, io, role, addresses }: Start, link: Par
   const unlock = await joinLock(folder, process.ppid);
   const log = openLog(config.log.level);
   const metrics = openMetrics('forwarding');
-  const journalFolder = join(folder, 'journal');
-  await mkdir(journalFolder, { recursive: true, mode: 0o700 }).catch(() => {}); // opening it says why
-  const maxBytes = await journalLimit(journalFolder, config.journal.max_bytes);
-  if (maxBytes < config.journal.max_bytes)
-    log.warn({ max_bytes: maxBytes }, "The journal's volume is smaller than journal.max_bytes: this is its limit");
   const [formerKey, journal] = await Promise.all([
     formerKeyOf(folder),
-    openJournal({ folder: journalFolder, maxBytes, log }),
+    openJournal({ folder: join(folder, 'journal'), maxBytes: config.journal.max_bytes, log }),
   ]);
-  await link.send({ kind: 'run', runId: journal.runId });
+  await link.send({ kind: 'run', runId: journal.runId, maxBytes: journal.maxBytes });
   const written = reportWritten(link.send);
   journal.onWritten(written.note);
   const report = async (id: number) =>
@@ -44,7 +37,7 @@ export async function runProxy({ loaded, io, role, addresses }: Start, link: Par
     if (message.kind === 'deleted') journal.recount();
     else if (message.kind === 'count') void report(message.id);
   });
-  const hasRoom = () => journal.bytes() < waitingBytes(maxBytes);
+  const hasRoom = () => journal.bytes() < waitingBytes(journal.maxBytes);
   const unwatch = watchListeners({ calls: journal.calls, hasRoom }, (listeners) => {
     void link.send({ kind: 'busy', listeners });
   });
