@@ -39,7 +39,7 @@ const mend = async (database: TestDatabase) => {
 const sessionsOf = (database: TestDatabase) =>
   database.sql(
     `select harness_session_id as id, s.turn_count, purged_turns,
-            (select count(*)::integer from svc.traces t where t.session_id = s.session_id) as traces,
+            (select count(*)::integer from svc.all_traces t where t.session_id = s.session_id) as traces,
             (select count(*)::integer from svc.raw_turns t where t.session_id = s.session_id) as raw_turns,
             (select count(*)::integer from svc.tombstones b where b.session_id = s.session_id) as tombstones
        from svc.sessions s order by 1`,
@@ -51,10 +51,11 @@ databaseSuite('half-committed turns', (test, database) => {
     await takeIn(database(), [turn(1, 'whole'), turn(2, 'bare')]);
     await deriveAll(database());
     await takeIn(database(), [whole, bare]);
-    await database().sql(
-      'delete from svc.slices where slice_id = (select response_slice from svc.raw_turns where svc_proxy_request_id = $1)',
+    const [response] = await database().sql(
+      "select encode(response_slice, 'hex') as slice_id from svc.raw_turns where svc_proxy_request_id = $1",
       [bare.opened.svc_proxy_request_id],
     );
+    await database().sql("delete from svc.slices where slice_id = decode($1, 'hex')", [response?.slice_id]);
     await undoRestOf(database(), [whole, bare]);
     await database().sql('delete from svc.derive_queue');
     const refusal = await takeIn(database(), [turn(5, 'whole')]).catch((error: Error) => error.message);
