@@ -4,6 +4,7 @@ import type { Ending } from '../model/coverage.ts';
 import type { TranscriptFile } from '../model/transcript.ts';
 import { type Fields, fields, isFields, text } from '../provider/json.ts';
 import { openaiResponses } from '../provider/openai-responses.ts';
+import { type CodexFork, codexFork } from './codex-fork.ts';
 import { activityIn, isSpawnEvidence, spawnedIn, threadSpawn } from './codex-spawns.ts';
 import { type CodexUsage, codexReply, sameTotal, withUsage } from './codex-usage.ts';
 import type { TranscriptCall, TranscriptReading } from './harness.ts';
@@ -20,7 +21,7 @@ export function readCodexTranscript(file: TranscriptFile): TranscriptReading {
     ...{
       builder: openTranscriptBuilder(received_at, { joined: false }),
       tally: noTally(),
-      ...{ thread: text(meta.id), origin: text(meta.forked_from_id), main },
+      ...{ thread: text(meta.id), fork: codexFork(metas, received_at), main },
       isOwnFile: !main || text(meta.id) === file.harness_session_id,
       model: '',
       firstWords: '',
@@ -57,7 +58,7 @@ type Reading = {
   builder: TranscriptBuilder;
   tally: Tally;
   thread: string; // of the file; ''
-  origin: string; // the thread that it was forked from; ''
+  fork: CodexFork | null; // null: the thread was not forked from another
   main: boolean; // the main thread's file
   isOwnFile: boolean; // false: it was uploaded under another session's name
   model: string;
@@ -169,7 +170,7 @@ function close(
   used: (CodexUsage & { thread: string }) | null,
   ending: Extract<Ending, 'complete' | 'client_closed'> = 'complete',
 ): void {
-  const { open, builder, model, thread, origin, main, isOwnFile } = reading;
+  const { open, builder, model, thread, fork, main, isOwnFile } = reading;
   if (!open) return;
   reading.open = null;
   const whole = readable(() => codexReply(open.items, model, used));
@@ -186,12 +187,13 @@ function close(
     builder.addHistory({ role: 'assistant', content: reply.content });
     return;
   }
+  // One that does not name its thread may be of any thread of the chain: all their files name it by the first of them.
+  const isInherited = used?.thread ? isElsewhere : fork?.inherits(open.until) === true;
   const { items: _, ...times } = open;
   builder.addAnswer({
     ...{ ...times, local_id: used?.response_id || open.local_id, reply, request_id: '' },
     ending: isBrokenOff ? 'client_closed' : 'complete',
-    // An answer that does not name its thread may be one of the file's origin: it is named as it was there.
-    ...{ thread: used?.thread || origin || thread, is_own: !isElsewhere && isOwnFile },
+    ...{ thread: used?.thread || fork?.root || thread, is_own: !isInherited && isOwnFile },
   });
   reading.awaitingUsage = reply.usage ? null : (builder.calls.at(-1) ?? null);
 }

@@ -197,6 +197,34 @@ test('what a forked thread brings along are calls of the thread that made them; 
   assert.equal(story(agents), [[0, ['user: Before', 'assistant: There', 'user: Here'], 'Now']]);
 });
 
+test('answers that name no thread are named by the first of a chain of forks, and are its own until the fork', () => {
+  const meta = (second: number, id: string, forked_from_id?: string) =>
+    line('session_meta', second, { id, ...(forked_from_id && { forked_from_id }) });
+  const count = (second: number, input_tokens: number) =>
+    event(second, 'token_count', { info: { last_token_usage: { input_tokens, output_tokens: 1 } } });
+  const answer = (second: number, words: string) => [answerItem(second, words), count(second, 10 + second)];
+  const first = [meta(0, 'a'), ...answer(2, 'A')];
+  const second = [meta(10, 'b', 'a'), ...first, ...answer(20, 'B')];
+  const third = [meta(30, 'c', 'b'), ...second, ...answer(40, 'C')];
+  const made = (records: object[], id: string) =>
+    read(records, { harness_session_id: id }).calls.map(({ made: { thread, position }, is_own }) => [
+      thread,
+      position,
+      is_own,
+    ]);
+  assert.equal(made(first, 'a'), [['a', 0, true]]);
+  assert.equal(made(second, 'b'), [
+    ['a', 0, false],
+    ['a', 1, true],
+  ]);
+  assert.equal(made(third, 'c'), [
+    ['a', 0, false],
+    ['a', 1, false],
+    ['a', 2, true],
+  ]);
+  assert.equal(made([meta(0, 'a', 'b'), meta(0, 'b', 'a'), ...answer(2, 'A')], 'a'), [['b', 0, true]]);
+});
+
 test('a note of an activity names the tool call and the thread; only a start is evidence of a spawn', () => {
   const note = (kind: string) => [
     event(1, 'sub_agent_activity', { kind, event_id: 'call_1', agent_thread_id: 't1', agent_path: '/root/reviewer' }),
