@@ -29,9 +29,9 @@ function notRead(places: Places): string | null {
     : null;
 }
 
-type SessionRow = { id: string; time_updated: number; newest: number; bytes: number };
+type SessionRow = { id: string; time_updated: number; message_at: number; part_at: number; bytes: number };
 
-/** Of a session the size is that of its messages, and its time that of what was written last. */
+/** Of a session the size is that of its parts, and its time that of what was written last: a message gets its tokens without a new part. */
 async function* find(places: Places): AsyncGenerator<FoundTranscript> {
   const file = databaseOf(places);
   if (!(await stat(file).catch(() => null))) return;
@@ -42,12 +42,15 @@ async function* find(places: Places): AsyncGenerator<FoundTranscript> {
   }
   try {
     const sessions = database.all<SessionRow>(
-      `select s.id, s.time_updated, coalesce(max(p.time_updated), 0) as newest, coalesce(sum(length(p.data)), 0) as bytes
-         from session s left join part p on p.session_id = s.id
-        group by s.id, s.time_updated order by s.id`,
+      `select s.id, s.time_updated, coalesce(m.at, 0) as message_at, coalesce(p.at, 0) as part_at, coalesce(p.bytes, 0) as bytes
+         from session s
+         left join (select session_id, max(time_updated) as at from message group by session_id) m on m.session_id = s.id
+         left join (select session_id, max(time_updated) as at, sum(length(data)) as bytes from part group by session_id) p
+           on p.session_id = s.id
+        order by s.id`,
     );
-    for (const { id, time_updated, newest, bytes } of sessions)
-      yield { path: `${file}#${id}`, bytes, mtimeMs: Math.max(time_updated, newest) };
+    for (const { id, time_updated, message_at, part_at, bytes } of sessions)
+      yield { path: `${file}#${id}`, bytes, mtimeMs: Math.max(time_updated, message_at, part_at) };
   } finally {
     database.close();
   }

@@ -104,12 +104,14 @@ test('opencode: the sessions of its database as lines; a sub-agent names its par
     for (const [i, part] of parts.entries())
       insert('part', `prt_${n}${i}`, messageID, id, created, created + 9_000, JSON.stringify(part));
   }
-  const all: { path: string; mtimeMs: number }[] = [];
-  for await (const one of opencodeFiles.find({ env: {}, home })) all.push(one);
-  assert.equal(
-    all.map(({ mtimeMs }) => mtimeMs),
-    [created + 9_000, created],
-  );
+  const times = async () => {
+    const all: number[] = [];
+    for await (const { mtimeMs } of opencodeFiles.find({ env: {}, home })) all.push(mtimeMs);
+    return all;
+  };
+  assert.equal(await times(), [created + 9_000, created]);
+  database.exec(`update message set time_updated = ${created + 12_000} where id = 'msg_2'`); // it gets its tokens, and no new part
+  assert.equal(await times(), [created + 12_000, created]);
   const lines = await found(opencodeFiles, home); // while its owner has it open
   const [main, child] = [lines[`${folder}/opencode.db#${id}`], lines[`${folder}/opencode.db#ses_2`]];
   assert.equal(main?.head, { session: { harness_id: 'opencode', harness_session_id: id } });
