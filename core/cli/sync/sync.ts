@@ -27,6 +27,8 @@ export type SyncOptions = {
 };
 
 const DAY_MS = 86_400_000;
+/** A copied file may have a time before 1970. */
+const ALL_TIMES = Number.NEGATIVE_INFINITY;
 
 /** @returns 1 when a file was refused @throws {OperatorError} there is no service, it has ended, or the command was stopped */
 export async function sync(loaded: LoadedConfig, options: SyncOptions, io: Io): Promise<0 | 1> {
@@ -47,7 +49,7 @@ export async function sync(loaded: LoadedConfig, options: SyncOptions, io: Io): 
     });
     try {
       const sent = await openSentFiles(stateFolder(loaded, io.home), client.installation);
-      const sinceMs = options.sinceDays === null ? 0 : Date.now() - options.sinceDays * DAY_MS;
+      const sinceMs = options.sinceDays === null ? ALL_TIMES : Date.now() - options.sinceDays * DAY_MS;
       const sources = options.evenRecorded ? transcriptSources : await withoutRecorded(transcriptSources, loaded);
       const files = await findTranscripts(sources, io, sinceMs);
       if (options.sinceDays === null) sent.keepOnly(new Set(files.map(({ path }) => path)));

@@ -407,6 +407,18 @@ test('only files of so many days; a dry run lists them and sends nothing', async
   });
 });
 
+test('a file whose time is before 1970 is sent, once', async ({ home }) => {
+  const file = await put(home, MAIN, jsonLines(userRecord(1)));
+  await utimes(file, new Date('1969-07-20'), new Date('1969-07-20'));
+  await listening(async (listener) => {
+    const counts = ({ summary }: { summary: Json }) => [of(summary, 'claude').sent, of(summary, 'claude').unchanged];
+    assert.equal(counts(await run(home, listener.address)), [1, 0]);
+    assert.equal(counts(await run(home, listener.address)), [0, 1]);
+    await appendFile(file, jsonLines(userRecord(2)));
+    assert.equal(counts(await run(home, listener.address)), [1, 0]);
+  });
+});
+
 test('nobody at the address, and somebody else there: nothing is sent, and the message says what to do', async ({
   home,
 }) => {
