@@ -1,13 +1,14 @@
-/** Which of the files found hold a transcript of which there is a newer file: a folder that was copied, or a second configuration folder. */
+/** Which of the files found hold a transcript of which there is a newer file: a copy, a backup, or what a harness left behind when it was updated. */
 import { basename } from 'node:path';
 import type { SweptFile } from './transcript-source.ts';
 
 /**
  * Marks all but the newest file of each transcript: the service takes what comes last for the whole, and an older copy would hide the calls
- * that only the newer one has. Only files of one name are opened. @param files the newest first
+ * that only the newer one has. Only files that share a name are opened: to open each would take some seconds for 1,000 of them.
+ * @param files the newest first
  */
 export async function markCopies(files: readonly SweptFile[]): Promise<SweptFile[]> {
-  const nameOf = ({ source, path }: SweptFile) => `${source.harness} ${basename(path)}`;
+  const nameOf = ({ source, path }: SweptFile) => `${source.harness} ${source.sharedName?.(path) ?? basename(path)}`;
   const counts = new Map<string, number>();
   for (const file of files) counts.set(nameOf(file), (counts.get(nameOf(file)) ?? 0) + 1);
   const seen = new Set<string>();

@@ -42,6 +42,8 @@ export type TranscriptSource = {
   isUnnamed?(session: Pick<Session, 'harness_id' | 'harness_metadata'>): boolean;
   /** The transcripts in them, without reading any. */
   find(places: Places): AsyncIterable<FoundTranscript>;
+  /** What a copy of a file keeps of its name, such as the id of the session: of the files that share it the heads are compared. Absent: all. */
+  sharedName?(path: string): string;
   /** null: the file is no transcript, as an empty one. */
   head(found: FoundTranscript): Promise<TranscriptHead | null>;
   /** The records up to the size at which it was found, many lines at a time. */

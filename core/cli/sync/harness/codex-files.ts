@@ -15,6 +15,7 @@ export const codexFiles: TranscriptSource = {
   async *find(places) {
     for (const folder of sessionFolders(places)) yield* filesBelow(folder, (path) => ROLLOUT.test(path));
   },
+  sharedName: (path) => threadIn(path).toLowerCase() || basename(path),
   head,
   lines: fileLines,
 };
@@ -24,12 +25,15 @@ function sessionFolders({ env, home }: Places): string[] {
   return [join(base, 'sessions'), join(base, 'archived_sessions')];
 }
 
+/** `rollout-<time>-<thread>.jsonl`; '': the name has none. */
+const threadIn = (path: string): string => UUID.exec(basename(path))?.[0] ?? '';
+
 /** The first record names the thread, and the session whose sub-agent it is; the oldest files name the thread only in their name. */
 async function head(found: FoundTranscript): Promise<TranscriptHead | null> {
   if (found.bytes === 0) return null;
   const [first = {}] = await firstRecords(found, 1);
   const meta = isObject(first.payload) ? first.payload : first;
-  const thread = text(meta.id) || (UUID.exec(basename(found.path))?.[0] ?? '');
+  const thread = text(meta.id) || threadIn(found.path);
   const session = text(meta.session_id) || parentIn(meta) || thread;
   if (session === '') return null;
   const named = { session: { harness_id: 'codex', harness_session_id: session } };

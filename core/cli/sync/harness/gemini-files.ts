@@ -8,6 +8,8 @@ import type { FoundTranscript, Line, Places, TranscriptHead, TranscriptSource } 
 import { filesBelow } from '../walk-folder.ts';
 
 const TRANSCRIPT = /^[^/]+\/chats\/(?:[^/]+\/)?[^/]+\.jsonl?$/;
+/** `session-<time>-<start of its id>`: once it is updated, Gemini CLI goes on in a `.jsonl` beside the `.json` of the older version. */
+const SESSION_NAME = /session-[\w-]+/;
 /** Older versions write one document, which has to be held. */
 const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024;
 
@@ -21,6 +23,7 @@ export const geminiFiles: TranscriptSource = {
   async *find(places) {
     for (const folder of projectFolders(places)) yield* filesBelow(folder, (path) => TRANSCRIPT.test(path), 3);
   },
+  sharedName: (path) => SESSION_NAME.exec(basename(path))?.[0] ?? basename(path),
   head,
   lines: (found) => (isDocument(found) ? documentLines(found) : fileLines(found)),
 };

@@ -1,8 +1,11 @@
 /** The transcripts of pi: a file for each session, in a folder for each project. */
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileLines, firstRecords } from '../read-lines.ts';
 import type { FoundTranscript, Places, TranscriptHead, TranscriptSource } from '../transcript-source.ts';
 import { filesBelow } from '../walk-folder.ts';
+
+/** `<time>_<id>.jsonl` */
+const SESSION_ID = /_[\w-]+/;
 
 export const piFiles: TranscriptSource = {
   harness: 'pi',
@@ -12,6 +15,7 @@ export const piFiles: TranscriptSource = {
   async *find(places) {
     for (const folder of sessionFolders(places)) yield* filesBelow(folder, (path) => path.endsWith('.jsonl'));
   },
+  sharedName: (path) => SESSION_ID.exec(basename(path))?.[0] ?? basename(path),
   head,
   lines: fileLines,
 };
