@@ -26,15 +26,15 @@ const CANNOT = 'Cannot verify anything';
 export async function printVerification(
   loaded: LoadedConfig,
   options: VerifyOptions,
-  io: Pick<Io, 'out'>,
+  io: Pick<Io, 'out' | 'err'>,
 ): Promise<0 | 1> {
   const checked = checkedOptions(options);
-  const service = await serviceInstead(loaded, CANNOT);
+  const service = await serviceInstead(loaded, CANNOT, io);
   if (service) {
     const { verifiedByService } = await import('./verify-by-service.ts');
     return report(verifiedByService(service, checked), checked, io);
   }
-  const database = await openForReading(loaded, CANNOT);
+  const database = await openForReading(loaded, CANNOT, io);
   try {
     return await verifyIn(database, checked, io);
   } finally {
@@ -42,7 +42,7 @@ export async function printVerification(
   }
 }
 
-/** As `printVerification`, in a database that is open. */
+/** As `printVerification`, in a database that is open and known to the caller. */
 export const verifyIn = (database: Database, options: VerifyOptions, io: Pick<Io, 'out'>): Promise<0 | 1> => {
   const checked = checkedOptions(options);
   return report(verifiedHere(database, checked), checked, io);

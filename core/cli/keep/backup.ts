@@ -29,7 +29,7 @@ export async function backUp(
   if (output === '-') {
     if (process.stdout.isTTY)
       throw new OperatorError("Cannot write a backup to the terminal: name a file with '-o'", 2);
-    await writeTo(process.stdout, source(loaded, version), () => {});
+    await writeTo(process.stdout, source(loaded, version, io), () => {});
     return;
   }
   const file = resolve(io.cwd, output);
@@ -37,7 +37,7 @@ export async function backUp(
   const progress = terminalProgress(io.err);
   try {
     const written = createWriteStream(part, { mode: 0o600, flush: true });
-    await writeTo(written, source(loaded, version), (bytes) => progress.show(`${sized(bytes)} written`, 0, 0));
+    await writeTo(written, source(loaded, version, io), (bytes) => progress.show(`${sized(bytes)} written`, 0, 0));
     written.end();
     await once(written, 'close');
     const { size } = await stat(part);
@@ -59,8 +59,8 @@ const summary = ({ file, bytes, rows }: BackedUp): string =>
 
 const CANNOT = 'Cannot make a backup';
 
-async function* source(loaded: LoadedConfig, version: string): AsyncGenerator<Uint8Array, void> {
-  const client = await serviceInstead(loaded, CANNOT);
+async function* source(loaded: LoadedConfig, version: string, io: Pick<Io, 'err'>): AsyncGenerator<Uint8Array, void> {
+  const client = await serviceInstead(loaded, CANNOT, io);
   if (client) {
     const response = await client.response({
       path: '/v1/admin/backup',
@@ -78,7 +78,7 @@ async function* source(loaded: LoadedConfig, version: string): AsyncGenerator<Ui
     }
     return;
   }
-  const database = await openForReading(loaded, CANNOT).catch((error: unknown) => {
+  const database = await openForReading(loaded, CANNOT, io).catch((error: unknown) => {
     throw ofFolder(error, loaded.folder);
   });
   try {

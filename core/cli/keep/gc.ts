@@ -15,18 +15,18 @@ export async function collectGarbage(
   { json }: { json: boolean },
   io: Pick<Io, 'out' | 'err'>,
 ): Promise<0 | 1> {
-  const report = await collected(loaded);
+  const report = await collected(loaded, io);
   io.out(json ? `${JSON.stringify(report)}\n` : summary(report));
   if (!json)
     for (const { name, bytes, reason } of report.left) io.err(`Left: ${name} of ${sized(bytes)}: ${plain(reason)}\n`);
   return report.left.length > 0 || !report.complete ? 1 : 0;
 }
 
-async function collected(loaded: LoadedConfig): Promise<GcReport> {
-  const service = await serviceInstead(loaded, CANNOT);
+async function collected(loaded: LoadedConfig, io: Pick<Io, 'err'>): Promise<GcReport> {
+  const service = await serviceInstead(loaded, CANNOT, io);
   if (service)
     return service.json<GcReport>({ method: 'POST', path: '/v1/admin/gc', what: 'collect garbage', timeoutMs: null });
-  const database = await openForReading(loaded, CANNOT);
+  const database = await openForReading(loaded, CANNOT, io);
   try {
     const report = await runGc({ execute: database.execute, signal: new AbortController().signal, inUse: false });
     if (!report) throw new OperatorError(`${CANNOT}: a collection is under way; try again when it is done`);

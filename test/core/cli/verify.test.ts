@@ -178,7 +178,7 @@ databaseSuite('svc verify', (test, database) => {
       home: cwd,
     });
     let out = '';
-    const code = await printVerification(loaded, withDefaults({}), { out: (text) => (out += text) });
+    const code = await printVerification(loaded, withDefaults({}), { out: (text) => (out += text), err: () => {} });
     return { code, out };
   }
 
