@@ -39,7 +39,7 @@ export type CassetteHost = {
 };
 
 export type HostParts = Omit<SlotParts, 'base' | 'names' | 'retryMs' | 'refreshMs'> &
-  Partial<Pick<SlotParts, 'retryMs' | 'refreshMs'>> & { limits?: MountLimits };
+  Partial<Pick<SlotParts, 'retryMs' | 'refreshMs'>> & { limits?: MountLimits; basePath?: string };
 
 /** Streams of a cassette that was taken off the list have this time to end by themselves; then they are cut. */
 const GRACE_MS = 10_000;
@@ -128,7 +128,8 @@ export function openHost(parts: HostParts): CassetteHost {
       const { slot, running, shown } = runningSlot(name);
       const { manifest } = shown.document as NonNullable<Installed['document']>;
       const forwardAuth = manifest.bindings.forward_auth && slot.entry.grants.bindings.includes('forward_auth');
-      return mounted({ ...call, name, manifest, running, forwardAuth, gone: slot.gone }, parts.limits);
+      const { basePath = '', limits } = parts;
+      return mounted({ ...call, name, basePath, manifest, running, forwardAuth, gone: slot.gone }, limits);
     },
     async fetch(name, request) {
       const { slot, running } = runningSlot(name);

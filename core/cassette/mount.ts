@@ -11,6 +11,8 @@ export type Mounted = {
   request: Request;
   /** Installed name. */
   name: string;
+  /** The path of a reverse proxy before the service's own, as `/svc`; '' or absent: none. */
+  basePath?: string;
   manifest: DeclaredManifest;
   running: RunningCassette;
   /** `forward_auth` was asked for and granted. */
@@ -92,7 +94,7 @@ const HOP_BY_HOP = [
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['proxy-authenticate', 'proxy-authorization', 'expect', 'host', 'content-length'],
 ];
-function requestHeaders({ request, name, forwardAuth, caller, requestId, peer }: Mounted): Headers {
+function requestHeaders({ request, name, basePath = '', forwardAuth, caller, requestId, peer }: Mounted): Headers {
   const headers = new Headers(request.headers);
   dropHopByHop(headers);
   for (const header of [...headers.keys()])
@@ -102,7 +104,7 @@ function requestHeaders({ request, name, forwardAuth, caller, requestId, peer }:
   const { host, protocol } = new URL(request.url);
   headers.set('x-forwarded-host', request.headers.get('host') ?? host);
   headers.set('x-forwarded-proto', protocol.slice(0, -1));
-  headers.set('x-forwarded-prefix', `/v1/cassettes/${name}`);
+  headers.set('x-forwarded-prefix', `${basePath}/v1/cassettes/${name}`);
   if (peer) headers.set('x-forwarded-for', peer);
   headers.set('x-request-id', requestId);
   headers.set('x-svc-cassette', name);

@@ -54,6 +54,7 @@ export function openCassettes({ config, database, folder, io, log, ownFolder = t
       changes: (seen) => database.execute('changedSince', { seen }),
     }),
     tmp,
+    basePath: config.api.base_path,
     log,
     now: Date.now,
   });

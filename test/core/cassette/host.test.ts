@@ -30,12 +30,14 @@ const made = async (cassette: Made = {}) => {
   folders.push(folder);
   return folder;
 };
-const host = (more: { core?: NonNullable<Env['CORE']>; environment?: Record<string, string> } = {}): CassetteHost => {
+type HostOptions = { core?: NonNullable<Env['CORE']>; environment?: Record<string, string>; basePath?: string };
+const host = (more: HostOptions = {}): CassetteHost => {
   const opened = openHost({
     installed: '/nowhere',
     databases: null,
     core: more.core ?? null,
     environment: more.environment ?? {},
+    basePath: more.basePath ?? '',
     tmp: '/nowhere',
     log: openLog('silent'),
     now: Date.now,
@@ -87,6 +89,13 @@ test('a good cassette is admitted with its digests, and answers under its instal
   const response = await get(on, 'my-notes', '/hello');
   assert.is(response.status, 200);
   assert.is(((await response.json()) as { hello: string }).hello, 'world');
+});
+
+test('a cassette learns the path under which a reverse proxy serves it', async () => {
+  const on = host({ basePath: '/svc' });
+  const before = "if (path.endsWith('/hello')) return json(request.headers.get('x-forwarded-prefix'));";
+  await settled(on, entry('my-notes', await made({ before })));
+  assert.is(await (await get(on, 'my-notes', '/hello')).json(), '/svc/v1/cassettes/my-notes');
 });
 
 test('one bad cassette leaves the others alone, whatever is wrong with it', async () => {

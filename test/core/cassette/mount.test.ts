@@ -130,6 +130,12 @@ test('forwarded headers tell where the caller asked, whatever the caller sent', 
   assert.is(headers.get('x-hop'), null);
 });
 
+test('the forwarded prefix begins with the path of the reverse proxy', async () => {
+  const { headers, url } = await forwarded('/v1/cassettes/my-notes/x', {}, { basePath: '/svc' });
+  assert.is(headers.get('x-forwarded-prefix'), '/svc/v1/cassettes/my-notes');
+  assert.is(url, 'http://cassette/api/notes/x');
+});
+
 test('an answer sets no cookie of ours, opens nothing to other origins, and its pages stand in an origin of their own', async () => {
   const response = await through(
     async () =>
