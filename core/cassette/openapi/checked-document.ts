@@ -58,7 +58,7 @@ const refuse = (problems: readonly string[]): void => {
 
 function parsed(text: string): Node {
   try {
-    const root = strictJson(text);
+    const root = strictJson(text.replace(/^\uFEFF/, '')); // a byte order mark may be ignored (RFC 8259, 8.1)
     if (isNode(root)) return root;
   } catch (error) {
     if (!(error instanceof UnreadableJson)) throw error;

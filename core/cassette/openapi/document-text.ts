@@ -36,8 +36,23 @@ export async function documentText(
       `Cannot get its OpenAPI document at ${path}: it answered ${response.status}${redirectNote}`,
     );
   }
+  const encoding = encodingOf(response.headers);
+  if (encoding !== null) {
+    await response.body?.cancel();
+    throw new Rejection(
+      'openapi',
+      `Cannot read its OpenAPI document at ${path}: it came with content-encoding ${encoding}, which was not requested`,
+    );
+  }
   const text = Promise.race([textOf(response, MOST_DOCUMENT_BYTES), aborted(end)]);
   return text.catch((error: Error) => {
     throw new Rejection('openapi', `Cannot read its OpenAPI document at ${path}: ${why(error)}`);
   });
+}
+
+/** How the body is compressed, as its author may choose to say; null: it is not. The request accepts no compression. */
+function encodingOf(headers: Headers): string | null {
+  const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
+  if (encoding === '' || encoding === 'identity') return null;
+  return /^[\w-]{1,20}$/.test(encoding) ? `'${encoding}'` : 'of its own';
 }
