@@ -16,7 +16,8 @@ export const lostConnection = (why: string) => new DatabaseError(`Cannot ask the
 export function connectionIsLost(error: unknown): boolean {
   if (error instanceof DatabaseError) return error.transient && ['', READ_ONLY].includes(error.sqlstate);
   const { code, severity } = fields(error);
-  return isFatal(severity) || (severity === '' && LOST.test(code)) || /^(08|57P0)/.test(code) || code === READ_ONLY;
+  const isOfSocket = severity === '' && (LOST.test(code) || TLS.test(code));
+  return isFatal(severity) || isOfSocket || /^(08|57P0)/.test(code) || code === READ_ONLY;
 }
 
 /** For the operation that ran when the database thread was ended, or ended by itself: a retry would not help. */
@@ -39,6 +40,7 @@ export function databaseError(error: unknown): unknown {
   if (code === 'ECONNRESET' && NO_TLS.test(message))
     return lostConnection('the server did not begin TLS: it offers none, or broke off');
   if (LOST.test(code)) return lostConnection(`the connection is lost (${code})`);
+  if (TLS.test(code)) return lostConnection(`${whyNoTls(code)} (${code})`);
   return error;
 }
 
@@ -85,6 +87,19 @@ const READ_ONLY = '25006';
 
 /** Codes of Node's sockets and of postgres.js for a connection that failed or ended. */
 const LOST = /^(E[A-Z]{3,}|CONNECT_TIMEOUT|CONNECTION_[A-Z]+)$/;
+
+/** Codes of OpenSSL and node:tls: no session was begun, since a certificate or the protocol was refused. */
+const TLS =
+  /^(ERR_(TLS|SSL|OSSL)_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_|CERT_|CRL_|ERROR_IN_C(ERT|RL)_|(INVALID_(CA|PURPOSE)|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED)$)/;
+
+/** What an operator has to look at. The message of node:tls is not shown: it quotes the names in the certificate. */
+function whyNoTls(code: string): string {
+  if (/^(ERR_TLS_CERT_ALTNAME|HOSTNAME_MISMATCH)/.test(code)) return "the server's certificate is for another host";
+  if (code === 'CERT_HAS_EXPIRED') return "the server's certificate has expired";
+  if (code === 'CERT_NOT_YET_VALID') return "the server's certificate is not valid yet";
+  if (code.startsWith('ERR_')) return 'the server and svc agree on no TLS';
+  return "the server's certificate is not trusted: NODE_EXTRA_CA_CERTS can name its authority";
+}
 
 /** The message of node:tls, which has no code of its own for this: the reply of a server without TLS is that it has none, and postgres.js goes on. */
 const NO_TLS = /before secure TLS connection was established/;

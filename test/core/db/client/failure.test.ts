@@ -41,6 +41,39 @@ for (const [what, fields, why] of [
     assert.is(whyUnavailable(error), why);
   });
 
+for (const [code, why] of [
+  ['SELF_SIGNED_CERT_IN_CHAIN', "the server's certificate is not trusted: NODE_EXTRA_CA_CERTS can name its authority"],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate is not trusted'],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'certificate is not trusted'],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'certificate is not trusted'],
+  ['CERT_REVOKED', 'certificate is not trusted'],
+  ['INVALID_PURPOSE', 'certificate is not trusted'],
+  ['CERT_HAS_EXPIRED', "the server's certificate has expired"],
+  ['CERT_NOT_YET_VALID', 'certificate is not valid yet'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', "the server's certificate is for another host"],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'agree on no TLS'],
+  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'agree on no TLS'],
+] as const)
+  test(`${code}: no session is begun, which is waited out like a lost connection, and its message quotes no name`, () => {
+    const fields = { code, message: "Host: db.internal. is not in the cert's altnames" };
+    const error = databaseError(thrown(fields)) as DatabaseError;
+    assert.instance(error, DatabaseError);
+    assert.is(error.transient, true);
+    assert.is(connectionIsLost(thrown(fields)), true);
+    assert.match(error.message, why);
+    assert.match(error.message, `(${code})`);
+    assert.not.match(error.message, 'db.internal');
+    assert.is(whyUnavailable(error), 'the database cannot be reached');
+  });
+
+test('a code of our own calls is a bug still', () => {
+  for (const code of ['ERR_INVALID_ARG_TYPE', 'UNDEFINED_VALUE', 'MAX_PARAMETERS_EXCEEDED']) {
+    const error = thrown({ code, message: code });
+    assert.is(databaseError(error), error);
+    assert.is(connectionIsLost(error), false);
+  }
+});
+
 test('a refused value is no condition of the server: it is not tried again, and its connection stays', () => {
   const fields = { severity: 'ERROR', severity_local: 'ERROR', code: '22P05', message: 'unsupported Unicode' };
   assert.is((databaseError(thrown(fields)) as DatabaseError).transient, false);

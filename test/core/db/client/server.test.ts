@@ -9,6 +9,7 @@ import { pipelined } from '../../../../core/db/pipelined.ts';
 import type { Sql } from '../../../../core/db/sql.ts';
 import { DatabaseError } from '../../../../core/errors.ts';
 import { startRelay } from '../../../support/tcp-relay.ts';
+import { startTlsRelay, unknownIdentity } from '../../../support/tls-relay.ts';
 
 const dsn = process.env.SVC_TEST_DSN ?? '';
 const test = suite('connections of a server that are lost');
@@ -94,6 +95,30 @@ test('a server without TLS is recognised where TLS is to be used', async () => {
     await pool.close();
   }
   plain.close();
+});
+
+test('a certificate that is not trusted loses the connection, as an outage does, and is named', async () => {
+  const relay = await startTlsRelay(dsn, unknownIdentity);
+  try {
+    for (const mode of ['verify-ca', 'verify-full']) {
+      const pool = openPool({ dsn: relay.through(dsn, 'localhost', `sslmode=${mode}`), pooled: false, size: 1 });
+      for (const query of ['first', 'second']) {
+        const error = await pool
+          .sqlFor(300)
+          .rows(sql`select ${query}::text`)
+          .catch((error: unknown) => error);
+        assert.instance(error, DatabaseError);
+        assert.ok((error as DatabaseError).transient);
+        assert.is(
+          (error as DatabaseError).message,
+          "Cannot ask the database: the server's certificate is not trusted: NODE_EXTRA_CA_CERTS can name its authority (DEPTH_ZERO_SELF_SIGNED_CERT)",
+        );
+      }
+      await pool.close();
+    }
+  } finally {
+    await relay.close();
+  }
 });
 
 test('of a DSN that the driver cannot read, each query fails', async () => {
