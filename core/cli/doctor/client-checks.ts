@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Environment } from '../../config/environment.ts';
 import { baseAt, prefixIn } from '../../http/whose-call.ts';
 import { type ProviderId, UPSTREAMS } from '../../provider/provider-ids.ts';
-import { jsonSettings, memberOf, textOf, tomlSettings } from '../start/harness/read-settings.ts';
+import { jsonSettings, memberOf, settingsOrNone, textOf, tomlSettings } from '../start/harness/read-settings.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 export type ClientContext = {
@@ -40,9 +40,9 @@ const VARIABLES: readonly (readonly [string, ProviderId])[] = [
 
 function pointersOf({ env, home }: ClientContext): Pointer[] {
   const claudeFile = join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json');
-  const claude = textOf(memberOf(jsonSettings(claudeFile), 'env', 'ANTHROPIC_BASE_URL'));
+  const claude = textOf(memberOf(settingsOrNone(jsonSettings, claudeFile), 'env', 'ANTHROPIC_BASE_URL'));
   const codexFile = join(env.CODEX_HOME || join(home, '.codex'), 'config.toml');
-  const codex = tomlSettings(codexFile);
+  const codex = settingsOrNone(tomlSettings, codexFile);
   const chosen = textOf(codex.model_provider);
   const codexBase =
     chosen === '' ? textOf(codex.openai_base_url) : textOf(memberOf(codex, 'model_providers', chosen, 'base_url'));

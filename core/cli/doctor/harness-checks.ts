@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../config/environment.ts';
-import { jsonSettings, memberOf, textOf } from '../start/harness/read-settings.ts';
+import { jsonSettings, memberOf, settingsOrNone, textOf } from '../start/harness/read-settings.ts';
 import { type Finding, warn } from './finding.ts';
 
 type Person = { env: Environment; home: string };
@@ -16,7 +16,7 @@ export const harnessChecks = (person: Person): Finding[] => [
 
 /** (proxy/README.md, Clients) */
 function claudeFeatures({ env, home }: Person): Finding[] {
-  const inFile = memberOf(jsonSettings(join(claudeFolder({ env, home }), 'settings.json')), 'env');
+  const inFile = memberOf(settingsOrNone(jsonSettings, join(claudeFolder({ env, home }), 'settings.json')), 'env');
   const value = (name: string) => env[name] || textOf(memberOf(inFile, name));
   if (value('ANTHROPIC_BASE_URL') === '' || value('ENABLE_TOOL_SEARCH') !== '') return [];
   return [
@@ -33,7 +33,7 @@ const CLAUDE_KEEPS_DAYS = 30; // (code.claude.com/docs, settings: cleanupPeriodD
 function claudeTranscripts(person: Person): Finding[] {
   const folder = claudeFolder(person);
   if (!existsSync(join(folder, 'projects'))) return [];
-  const set = jsonSettings(join(folder, 'settings.json')).cleanupPeriodDays;
+  const set = settingsOrNone(jsonSettings, join(folder, 'settings.json')).cleanupPeriodDays;
   const days = typeof set === 'number' ? set : CLAUDE_KEEPS_DAYS;
   if (days > 365) return [];
   return [
@@ -42,7 +42,7 @@ function claudeTranscripts(person: Person): Finding[] {
 }
 
 function codexLogin({ env, home }: Person): Finding[] {
-  const auth = jsonSettings(join(env.CODEX_HOME || join(home, '.codex'), 'auth.json'));
+  const auth = settingsOrNone(jsonSettings, join(env.CODEX_HOME || join(home, '.codex'), 'auth.json'));
   const hasKey = textOf(auth.OPENAI_API_KEY) !== '';
   if (hasKey || memberOf(auth, 'tokens') === undefined || memberOf(auth, 'tokens') === null) return [];
   return [
@@ -56,7 +56,11 @@ function codexLogin({ env, home }: Person): Finding[] {
 
 /** (Gemini CLI's documentation, settings: general.sessionRetention) */
 function geminiTranscripts({ home }: Person): Finding[] {
-  const retention = memberOf(jsonSettings(join(home, '.gemini/settings.json')), 'general', 'sessionRetention');
+  const retention = memberOf(
+    settingsOrNone(jsonSettings, join(home, '.gemini/settings.json')),
+    'general',
+    'sessionRetention',
+  );
   const age = textOf(memberOf(retention, 'maxAge'));
   if (memberOf(retention, 'enabled') !== true || age === '') return [];
   return [warn('Gemini CLI', `it deletes its sessions after ${age}`, 'svc sync   # keeps them in the record')];

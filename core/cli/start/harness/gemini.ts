@@ -1,6 +1,8 @@
 /** Gemini CLI, as `svc start gemini` runs it. */
 import { join } from 'node:path';
+import type { Environment } from '../../../config/environment.ts';
 import { baseAt } from '../../../http/whose-call.ts';
+import { geminiEnvFile } from './gemini-env-file.ts';
 import type { Launch, StartContext, StartedHarness, Unrecorded } from './harness.ts';
 import { otherAddress } from './provider-address.ts';
 import { jsonSettings, memberOf, textOf } from './read-settings.ts';
@@ -19,10 +21,17 @@ const OTHER_WAYS: Readonly<Record<string, string>> = {
   'vertex-ai': 'it calls Google Vertex AI, which svc does not record',
 };
 
+/** What its `.env` file sets counts as if it stood in the environment, which would outrank the file. */
 function launch(context: StartContext): Launch | Unrecorded {
-  const { proxy, env, envelope } = context;
-  const login = loginOf(context);
-  const unrecorded = OTHER_WAYS[login] ?? otherAddress(BASE, env[BASE], 'gemini', context);
+  const { proxy, envelope } = context;
+  const settings = settingsOf(context);
+  const home = homeOf(context);
+  const ignoresLocal = settings.some((own) => memberOf(own, 'advanced', 'ignoreLocalEnv') === true);
+  const file = geminiEnvFile({ ...context, home, ignoresLocal });
+  const env = { ...file?.env, ...context.env };
+  const login = loginOf(settings, env);
+  const where = context.env[BASE] === undefined && file ? `${BASE} in ${file.path}` : BASE;
+  const unrecorded = OTHER_WAYS[login] ?? otherAddress(where, env[BASE], 'gemini', context);
   if (unrecorded) return { unrecorded };
   // it then takes any base URL for that of a gateway, and refuses to run without a choice
   if (login === '')
@@ -42,11 +51,16 @@ function launch(context: StartContext): Launch | Unrecorded {
   };
 }
 
+const homeOf = ({ env, home }: StartContext) => env.GEMINI_CLI_HOME || home;
+
+/** The project's outrank the person's. */
+const settingsOf = (context: StartContext) =>
+  [context.cwd, homeOf(context)].map((folder) => jsonSettings(join(folder, '.gemini/settings.json')));
+
 /** '' where neither its settings nor a variable chooses. */
-function loginOf({ env, home, cwd }: StartContext): string {
-  const own = join(env.GEMINI_CLI_HOME || home, '.gemini/settings.json');
-  const selected = [join(cwd, '.gemini/settings.json'), own]
-    .map((file) => textOf(memberOf(jsonSettings(file), 'security', 'auth', 'selectedType')))
+function loginOf(settings: readonly Record<string, unknown>[], env: Environment): string {
+  const selected = settings
+    .map((own) => textOf(memberOf(own, 'security', 'auth', 'selectedType')))
     .find((type) => type !== '');
   if (selected) return selected;
   if (env.GOOGLE_GENAI_USE_GCA === 'true') return 'oauth-personal';

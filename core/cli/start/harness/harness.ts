@@ -44,5 +44,6 @@ export type StartedHarness = {
    * session that the transcripts name, so that each session is one. Absent: no.
    */
   isOwnTranscript?: (path: string, cwd: string) => boolean;
+  /** @throws {OperatorError} one of its settings files cannot be read, so that an address in it would be lost */
   launch(context: StartContext): Launch | Unrecorded;
 };

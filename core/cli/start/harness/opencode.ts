@@ -1,8 +1,10 @@
 /** opencode, as `svc start opencode` runs it. */
 import { join } from 'node:path';
-import { isObject, parseJson } from '../../../parse-json.ts';
+import { isObject } from '../../../parse-json.ts';
 import type { ProviderId } from '../../../provider/provider-ids.ts';
 import type { Launch, StartContext, StartedHarness, Unrecorded } from './harness.ts';
+import { parseJsonWithComments } from './json-with-comments.ts';
+import { managedOpencodeFiles, opencodeFiles } from './opencode-settings.ts';
 import { otherAddress } from './provider-address.ts';
 import { jsonSettings, memberOf, textOf } from './read-settings.ts';
 
@@ -10,15 +12,33 @@ export const opencode: StartedHarness = { command: 'opencode', name: 'opencode',
 
 const CONFIG = 'OPENCODE_CONFIG_CONTENT';
 
-/** Its providers that are recorded: the path of their base URL on the proxy, and the variables that hold their key. */
-const PROVIDERS: readonly { id: string; provider: ProviderId; path: string; keys: readonly string[] }[] = [
-  { id: 'anthropic', provider: 'anthropic', path: '/anthropic/v1', keys: ['ANTHROPIC_API_KEY'] },
-  { id: 'openai', provider: 'openai', path: '/openai/v1', keys: ['OPENAI_API_KEY'] },
+/**
+ * Its providers that are recorded: the path of their base URL on the proxy, the variables that hold their key, and the one from which the
+ * provider's library takes an address where no setting names one.
+ */
+const PROVIDERS: readonly RecordedProvider[] = [
+  {
+    ...{ id: 'anthropic', provider: 'anthropic', path: '/anthropic/v1' },
+    ...{ keys: ['ANTHROPIC_API_KEY'], variable: 'ANTHROPIC_BASE_URL' },
+  },
+  {
+    ...{ id: 'openai', provider: 'openai', path: '/openai/v1' },
+    ...{ keys: ['OPENAI_API_KEY'], variable: 'OPENAI_BASE_URL' },
+  },
   {
     ...{ id: 'google', provider: 'gemini', path: '/gemini/v1beta' },
-    keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    ...{ keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY'], variable: null },
   },
 ];
+
+type RecordedProvider = {
+  id: string;
+  provider: ProviderId;
+  path: string;
+  keys: readonly string[];
+  variable: string | null;
+};
+type Config = { where: string; settings: Record<string, unknown> };
 
 /** Configuration in a variable is laid over that in files; only providers that it has anyway are named, since naming one adds it. */
 function launch(context: StartContext): Launch | Unrecorded {
@@ -26,25 +46,20 @@ function launch(context: StartContext): Launch | Unrecorded {
   const ownConfig = env[CONFIG] ? parsedConfig(env[CONFIG]) : {};
   if (ownConfig === null)
     return { unrecorded: `${CONFIG} is set, and is not plain JSON, to which svc could add its address` };
-  const files = configFiles(context).map((file) => [file, jsonSettings(file)] as const);
-  const configs = [...files, [CONFIG, ownConfig] as const];
+  const configs = configsOf(context, ownConfig);
   const auth = jsonSettings(join(env.XDG_DATA_HOME || join(home, '.local/share'), 'opencode/auth.json'));
+  if (Object.keys(auth).some((key) => memberOf(auth, key, 'type') === 'wellknown'))
+    return {
+      unrecorded: 'it has settings from its organization, which svc does not read, and which may name an address',
+    };
   const remarks: string[] = [];
   const provider: Record<string, unknown> = {};
-  for (const { id, provider: ours, path, keys } of PROVIDERS) {
+  for (const one of PROVIDERS) {
+    const { id, path, keys } = one;
     const login = textOf(memberOf(auth, id, 'type'));
-    const isConfigured = configs.some(([, config]) => memberOf(config, 'provider', id) !== undefined);
+    const isConfigured = configs.some(({ settings }) => memberOf(settings, 'provider', id) !== undefined);
     if (login === '' && !isConfigured && !keys.some((key) => env[key])) continue;
-    const other = configs
-      .map(([where, config]) =>
-        otherAddress(
-          `provider.${id}.options.baseURL in ${where}`,
-          textOf(memberOf(config, 'provider', id, 'options', 'baseURL')).replace(/\/v1(?:beta)?\/?$/, ''),
-          ours,
-          context,
-        ),
-      )
-      .find((reason) => reason !== null);
+    const other = ownAddress(one, configs, context);
     if (login === 'oauth')
       remarks.push(`Not recorded: opencode's calls to ${id}, since that login sends them to an address of its own`);
     else if (other) remarks.push(`Not recorded: opencode's calls to ${id}: ${other}`);
@@ -57,19 +72,32 @@ function launch(context: StartContext): Launch | Unrecorded {
   return { env: { [CONFIG]: JSON.stringify(merged(ownConfig, { provider })) }, args: [], hasEnvelope: true, remarks };
 }
 
-function configFiles({ env, home, cwd }: StartContext): string[] {
-  const own = join(env.XDG_CONFIG_HOME || join(home, '.config'), 'opencode');
-  const names = ['opencode.json', 'opencode.jsonc'];
+/** In the order in which opencode lays them over one another, the strongest last. */
+function configsOf(context: StartContext, ownConfig: Record<string, unknown>): Config[] {
+  const read = (where: string): Config => ({ where, settings: jsonSettings(where) });
   return [
-    ...names.map((name) => join(own, name)),
-    ...(env.OPENCODE_CONFIG ? [env.OPENCODE_CONFIG] : []),
-    ...names.map((name) => join(cwd, name)),
+    ...opencodeFiles(context).map(read),
+    { where: CONFIG, settings: ownConfig },
+    ...managedOpencodeFiles(context.env).map(read),
   ];
 }
 
+/** Why the address that counts for a provider may not be replaced. Null: it may, or there is none. */
+function ownAddress({ id, provider, variable }: RecordedProvider, configs: readonly Config[], context: StartContext) {
+  for (const member of ['options.baseURL', 'api']) {
+    const addressIn = ({ settings }: Config) => textOf(memberOf(settings, 'provider', id, ...member.split('.')));
+    const found = configs.findLast((config) => addressIn(config) !== '');
+    if (!found) continue;
+    return otherAddress(`provider.${id}.${member} in ${found.where}`, bare(addressIn(found)), provider, context);
+  }
+  return variable && otherAddress(variable, bare(context.env[variable] ?? ''), provider, context);
+}
+
+const bare = (address: string) => address.replace(/\/v1(?:beta)?\/?$/, '');
+
 function parsedConfig(text: string): Record<string, unknown> | null {
   try {
-    const config: unknown = parseJson(text);
+    const config = parseJsonWithComments(text);
     return isObject(config) ? config : null;
   } catch {
     return null;

@@ -21,8 +21,11 @@ function launch(context: StartContext): Launch | Unrecorded {
   const configured = jsonSettings(models);
   const remarks: string[] = [];
   const addresses = PROVIDERS.flatMap(({ id, provider, path }) => {
-    const address = textOf(memberOf(configured, 'providers', id, 'baseUrl'));
-    const other = otherAddress(`baseUrl of ${id} in ${models}`, address.replace(/\/v1beta\/?$/, ''), provider, context);
+    const other = ownAddresses(configured, id)
+      .map((address) =>
+        otherAddress(`baseUrl of ${id} in ${models}`, address.replace(/\/v1beta\/?$/, ''), provider, context),
+      )
+      .find((reason) => reason !== null);
     if (other) {
       remarks.push(`Not recorded: pi's calls to ${id}: ${other}`);
       return [];
@@ -32,6 +35,13 @@ function launch(context: StartContext): Launch | Unrecorded {
   if (addresses.length === 0) return { unrecorded: remarks[0]?.replace(/^Not recorded: /, '') ?? '' };
   const extension = extensionOf(addresses, { 'x-svc-harness-id': 'pi', ...envelope });
   return { env: {}, args: ['--extension', writeFile('svc.js', extension)], hasEnvelope: true, remarks };
+}
+
+/** Of the provider, and of single models, for which the extension's would count as well. */
+function ownAddresses(configured: Record<string, unknown>, id: string): string[] {
+  const own = memberOf(configured, 'providers', id);
+  const models = memberOf(own, 'models');
+  return [own, ...(Array.isArray(models) ? models : [])].map((entry) => textOf(memberOf(entry, 'baseUrl')));
 }
 
 /** It names the session as well, which pi itself does not; each session that a person changes to is a new start of the extension. */
