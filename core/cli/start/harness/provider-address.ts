@@ -21,8 +21,9 @@ export function otherAddress(
   if (originOf(set) === originOf(proxy)) return null;
   const upstream = upstreams[provider];
   if (withoutEnd(set, provider) === withoutEnd(upstream, provider)) return null;
+  const [own, ours] = shownApart(set, upstream);
   return (
-    `${where} leads to ${plain(hostOf(set))}, and svc would forward to ${plain(hostOf(upstream))}; ` +
+    `${where} leads to ${plain(own)}, and svc would forward to ${plain(ours)}; ` +
     `set SVC_PROXY_UPSTREAMS_${provider.toUpperCase()} to the same address, or unset ${where}`
   );
 }
@@ -34,7 +35,15 @@ function originOf(address: string): string {
   return `${url.protocol}//${url.host.replace(/^(?:localhost|\[::1\])(?=:|$)/, '127.0.0.1')}`;
 }
 
+/** Hosts alone, unless these are the same: a path may be a secret of its gateway. Never the user or password of an address. */
+function shownApart(one: string, other: string): [string, string] {
+  const pairs = [hostOf, withPath, withProtocol].map((shown): [string, string] => [shown(one), shown(other)]);
+  return pairs.find(([first, second]) => first !== second) ?? [hostOf(one), hostOf(other)];
+}
+
 const hostOf = (address: string) => parsed(address)?.host || 'another address';
+const withPath = (address: string) => hostOf(address) + (parsed(address)?.pathname ?? '').replace(/\/+$/, '');
+const withProtocol = (address: string) => `${parsed(address)?.protocol ?? ''}//${withPath(address)}`;
 
 function parsed(address: string): URL | null {
   const whole = /^\w+:\/\//.test(address) ? address : `http://${address}`; // OLLAMA_HOST may be a host and a port

@@ -73,6 +73,16 @@ test('an address of one’s own is respected, unless the proxy forwards to just 
     assert.ok(launched('claude', { ANTHROPIC_BASE_URL: already }), already);
 });
 
+test('of two addresses on one host the paths are shown, and of one path the protocols; never a password', () => {
+  const upstreams = { ...UPSTREAMS, anthropic: 'http://gateway.example:4000/team-a' };
+  const shown = (own: string) => /leads to (\S+), and svc would forward to (\S+);/.exec(own)?.slice(1);
+  const to = (address: string) => shown(unrecorded('claude', { ANTHROPIC_BASE_URL: address }, { upstreams }));
+  const [host, path] = ['gateway.example:4000', 'gateway.example:4000/team-a'];
+  assert.equal(to('http://ada:secret@gateway.example:4000/team-b/'), [`${host}/team-b`, path]);
+  assert.equal(to('http://gateway.example:4000'), [host, path]);
+  assert.equal(to('https://gateway.example:4000/team-a'), [`https://${path}`, `http://${path}`]);
+});
+
 test('Claude Code on another cloud is left alone, also where its settings say so', () => {
   assert.match(unrecorded('claude', { CLAUDE_CODE_USE_BEDROCK: '1' }), 'Amazon Bedrock');
   assert.is(unrecorded('claude', { CLAUDE_CODE_USE_BEDROCK: '0' }), 'recorded');
