@@ -161,6 +161,13 @@ test('a command that does not exist is 127', async () => {
   assert.equal([status, err], [127, "svc: cannot start 'no-such-harness': there is no such command\n"]);
 });
 
+test('a command that may not be executed is 126', async () => {
+  await writeFile(join(stand.bin, 'text'), '#!/bin/sh\n', { mode: 0o644 });
+  const { status, err } = await ended(start(['text']));
+  const sentence = "svc: cannot start 'text': its file is there, and this user may not execute it\n";
+  assert.equal([status, err], [126, sentence]);
+});
+
 test('where no service can start, the harness runs all the same, unrecorded', async () => {
   const home = join(folder, 'broken');
   await mkdir(home);

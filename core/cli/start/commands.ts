@@ -38,4 +38,4 @@ which starts with the first harness and ends after the last. Where none can be s
   svc start claude --resume
   svc start codex -- exec 'fix the test'
 
-The exit status is that of the harness; 127: there is no such command.`;
+The exit status is that of the harness; 127: there is no such command; 126: it may not be executed.`;

@@ -3,18 +3,33 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import type { Environment } from '../../config/environment.ts';
 
-/** True as well where the system finds commands in ways of its own. */
-export function isCommand(command: string, env: Environment, cwd: string): boolean {
-  if (process.platform === 'win32') return true;
-  if (command.includes('/')) return isProgram(resolve(cwd, command));
-  return (env.PATH ?? '').split(delimiter).some((folder) => isProgram(join(resolve(cwd, folder), command)));
+/** no-permission: this user may not execute the file, and there is no other one of that name. */
+export type CommandState = 'found' | 'missing' | 'no-permission';
+
+/** Looks for it as a shell does. Found as well where the system finds commands in ways of its own. */
+export function commandState(command: string, env: Environment, cwd: string): CommandState {
+  if (process.platform === 'win32') return 'found';
+  const paths = command.includes('/')
+    ? [resolve(cwd, command)]
+    : (env.PATH ?? '').split(delimiter).map((folder) => join(resolve(cwd, folder), command));
+  const states = new Set(paths.map(fileState));
+  return (['found', 'no-permission'] as const).find((state) => states.has(state)) ?? 'missing';
 }
 
-function isProgram(path: string): boolean {
+/** Whether it can be started. */
+export const isCommand = (command: string, env: Environment, cwd: string): boolean =>
+  commandState(command, env, cwd) === 'found';
+
+function fileState(path: string): CommandState {
+  try {
+    if (!statSync(path).isFile()) return 'missing';
+  } catch {
+    return 'missing';
+  }
   try {
     accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
+    return 'found';
   } catch {
-    return false;
+    return 'no-permission';
   }
 }

@@ -11,9 +11,14 @@ const PASSED_ON: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP', 'SIGUSR2'];
 const STOP_POLL_MS = 250;
 
 /** As a shell gives them. */
-const NOT_FOUND = 127;
 const NOT_STARTED = 126;
 const BY_SIGNAL = 128;
+
+/** Why a command cannot be started, by its state, with the exit status that a shell gives it. */
+export const COMMAND_FAILURES = {
+  missing: { status: 127, failure: 'there is no such command' },
+  'no-permission': { status: NOT_STARTED, failure: 'its file is there, and this user may not execute it' },
+} as const;
 
 export type Child = { command: string; args: readonly string[]; env: Environment; cwd: string };
 
@@ -39,10 +44,11 @@ export async function runChild({ command, args, env, cwd }: Child): Promise<{ st
   }
 }
 
-const failed = ({ code }: NodeJS.ErrnoException) =>
-  code === 'ENOENT'
-    ? { status: NOT_FOUND, failure: 'there is no such command' }
-    : { status: NOT_STARTED, failure: code ?? 'unknown error' };
+function failed({ code }: NodeJS.ErrnoException): { status: number; failure: string } {
+  if (code === 'ENOENT') return COMMAND_FAILURES.missing;
+  if (code === 'EACCES') return COMMAND_FAILURES['no-permission'];
+  return { status: NOT_STARTED, failure: code ?? 'unknown error' };
+}
 
 /**
  * A harness that stops itself (Ctrl-Z, which it reads as a key) would leave a shell waiting for us: we stop as well, and when the shell

@@ -7,13 +7,13 @@ import { shownAddress } from '../shown-address.ts';
 import { systemProblem } from '../system-error.ts';
 import { plain } from '../units.ts';
 import { envelopeHeaders, type HarnessRun, newRun } from './envelope.ts';
-import { isCommand } from './find-command.ts';
+import { commandState } from './find-command.ts';
 import { type FoundService, findService } from './find-service.ts';
 import { followRun } from './follow-run.ts';
 import type { Launch, StartedHarness, Unrecorded } from './harness/harness.ts';
 import { startedHarness } from './harness/harnesses.ts';
 import { recordedLine, recordedSessions } from './recorded.ts';
-import { runChild } from './run-child.ts';
+import { COMMAND_FAILURES, runChild } from './run-child.ts';
 import { openRunFolder } from './run-folder.ts';
 import { upstreamsOf } from './upstreams.ts';
 
@@ -26,15 +26,11 @@ type Options = {
   own: readonly string[];
 };
 
-const NOT_FOUND = 127;
-
 /** @returns the exit status of the harness, as a shell gives it */
 export async function start({ command, args, load, own }: Options, io: Io): Promise<number> {
   const say = (sentence: string) => io.err(`svc: ${sentence}\n`);
-  if (!isCommand(command, io.env, io.cwd)) {
-    say(`cannot start '${plain(command)}': there is no such command`);
-    return NOT_FOUND;
-  }
+  const state = commandState(command, io.env, io.cwd);
+  if (state !== 'found') return ended(COMMAND_FAILURES[state], command, say);
   const harness = startedHarness(command);
   const run = newRun();
   const prepared = await prepare({ harness, args, load, own, run }, io);
