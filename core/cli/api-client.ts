@@ -15,6 +15,7 @@ import { addresses, folderOfService, REPLY_TIMEOUT_MS } from './read-api.ts';
 import { bodyText } from './response-body.ts';
 import { publishedService } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
+import { tlsReason } from './tls-failure.ts';
 import { plain } from './units.ts';
 
 /** The service ends a request of its own after 20 s; what comes later than this never comes. */
@@ -145,6 +146,8 @@ function whyNot(ping: JsonResponse | NoReply, address: string, { source, folder,
   }
   if (ping === 'silent')
     return `Cannot find the service: ${address} does not answer; it is stuck, or something else is there`;
+  const tls = tlsReason(ping);
+  if (tls !== null) return `Cannot use the service at ${address}: ${tls}`;
   const code = typeof ping === 'object' ? (ping.body as { code?: unknown } | null | undefined)?.code : null;
   return code === 'foreign-host'
     ? `Cannot use the service at ${address}: it does not answer to that host name; add it to allowed_hosts`

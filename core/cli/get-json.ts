@@ -1,5 +1,6 @@
 /** One GET request of a command to a service that runs, with a deadline; whoever listens at the address need not be ours. */
 import { connect } from 'node:net';
+import { type TlsFailure, tlsFailure } from './tls-failure.ts';
 
 /**
  * `body` is the parsed JSON; undefined when it is no JSON, or larger than a service of ours would send. `hostname`: what was connected to,
@@ -7,8 +8,11 @@ import { connect } from 'node:net';
  */
 export type JsonResponse = { status: number; body: unknown; hostname: string };
 
-/** nobody: no connection; silent: connected, and no response in time; broken: connected, and what came is no HTTP response. */
-export type NoReply = 'nobody' | 'silent' | 'broken';
+/**
+ * nobody: no connection; silent: connected, and no response in time; broken: connected, and what came is no HTTP response; of TLS: connected,
+ * and its certificate is refused here, or there is no TLS.
+ */
+export type NoReply = 'nobody' | 'silent' | 'broken' | TlsFailure;
 
 export type GetRequest = { address: string; path: string; timeoutMs: number; token?: string };
 
@@ -60,7 +64,9 @@ async function get(
       resolve(outcome);
     };
     outgoing.on('socket', (socket) => socket.once('connect', () => (connected = true)));
-    outgoing.on('error', () => end(connected ? 'broken' : 'nobody'));
+    outgoing.on('error', (error: NodeJS.ErrnoException) =>
+      end(connected ? (tlsFailure(url.protocol, error.code) ?? 'broken') : 'nobody'),
+    );
     outgoing.end();
   });
 }

@@ -5,6 +5,7 @@ import { openInBrowser } from './browser.ts';
 import { getJson } from './get-json.ts';
 import type { Io } from './io.ts';
 import { addresses, REPLY_TIMEOUT_MS } from './read-api.ts';
+import { tlsReason } from './tls-failure.ts';
 import { uiAddress } from './ui-address.ts';
 
 /**
@@ -24,19 +25,19 @@ export async function openUi(
       'Cannot open the web UI: api.listen leaves the port to the system; say where it is with --client-api-target',
     );
   const [ping, page] = [await get(address, '/ping'), await get(address, '/')];
-  if (ping?.body !== 'pong')
+  const tls = tlsReason(ping);
+  if (tls !== null) throw new OperatorError(`Cannot open the web UI: at ${address}, ${tls}`);
+  if (typeof ping === 'string' || ping.body !== 'pong')
     // else the token would go to a page of somebody else
     throw new OperatorError(`Cannot open the web UI: no read API answers at ${address}; 'svc serve' starts it`);
-  if (page?.status === 503)
+  const status = typeof page === 'string' ? null : page.status;
+  if (status === 503)
     throw new OperatorError(`Cannot open the web UI: the service was started without one; run 'npm run build' there`);
-  if (page?.status !== 200)
+  if (status !== 200)
     throw new OperatorError(`Cannot open the web UI: the service at ${address} has api.web_ui switched off`);
   const shown = uiAddress(address, { ...loaded.config.api, web_ui: true }, isTerminal, path) ?? '';
   const isOpen = isTerminal && !print && (await open(shown, env));
   out(isOpen ? `Opened in your browser: ${shown}\n` : `${shown}\n`);
 }
 
-async function get(address: string, path: string) {
-  const reply = await getJson({ address, path, timeoutMs: REPLY_TIMEOUT_MS });
-  return typeof reply === 'object' ? reply : null;
-}
+const get = (address: string, path: string) => getJson({ address, path, timeoutMs: REPLY_TIMEOUT_MS });

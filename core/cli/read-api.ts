@@ -7,6 +7,7 @@ import { getJson, type JsonResponse, type NoReply } from './get-json.ts';
 import { publishedService, type ServiceAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
 import type { ListenerState, ListenerStatus } from './status-page.ts';
+import { tlsReason } from './tls-failure.ts';
 
 export const REPLY_TIMEOUT_MS = 5_000; // a machine that is busy answers late, and then its status is what somebody wants
 
@@ -41,6 +42,8 @@ export async function reachReadApi(loaded: LoadedConfig): Promise<ReachedReadApi
   const ping = await getJson({ address, path: '/ping', timeoutMs: REPLY_TIMEOUT_MS });
   const state = stateOf(ping, isPong);
   if (state === 'silent') return none(state, 'The read API is stuck, or something else has its port: see its log');
+  const tls = tlsReason(ping);
+  if (tls !== null) return none(state, `The read API at ${address} cannot be used: ${tls}`);
   if (state !== 'up') return none(state);
   if (typeof ping === 'object' && isRefusedName(ping.body))
     return none(state, `The read API does not answer to the host name in ${address}: add it to allowed_hosts`);
@@ -106,6 +109,7 @@ const NEAREST: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::'
 
 export const stateOf = (reply: JsonResponse | NoReply, isOurs: (reply: JsonResponse) => boolean): ListenerState => {
   if (typeof reply === 'object') return isOurs(reply) ? 'up' : 'foreign';
+  if (tlsReason(reply) !== null) return 'untrusted';
   return reply === 'nobody' ? 'down' : reply === 'silent' ? 'silent' : 'foreign';
 };
 

@@ -39,6 +39,7 @@ const NOT_UP = {
     'is answered by another program',
     'svc serve --api-listen :0   # then --client-api-target says where it is',
   ],
+  untrusted: ['has no certificate that Node trusts', 'svc status'],
   silent: ['takes connections and does not answer', 'svc status'],
   unknown: ['is not known', 'svc doctor --client-api-target http://localhost:8081'],
 } as const;
