@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { readEnvironment } from '../config/environment.ts';
 import { packageRoot } from '../package-root.ts';
 import { runProgram } from './program.ts';
+import { workingFolder } from './working-folder.ts';
 
 const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
 
@@ -18,7 +19,9 @@ void runProgram(
       ...(process.stdout.isTTY && { columns: process.stdout.columns }),
       isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
       env: readEnvironment(),
-      cwd: process.cwd(),
+      get cwd() {
+        return workingFolder(); // when it is needed: '--help' works without one
+      },
       home: homeOrNone(),
     },
     serve: async (loaded, role, io) => (await import('./serve/serve.ts')).serve(loaded, io, { role, version }),

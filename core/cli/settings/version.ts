@@ -1,5 +1,6 @@
 /** `svc version`: what is installed and where, and, where that is wanted, whether there is a newer one. */
 import { folderInEffect } from '../../config/load.ts';
+import { OperatorError } from '../../errors.ts';
 import { packageRoot } from '../../package-root.ts';
 import type { Io } from '../io.ts';
 import { isNewer, type LatestVersion, latestVersion, packageName } from './latest-version.ts';
@@ -25,8 +26,13 @@ export async function printVersion(version: string, { isChecked, json }: Version
   return problem === null ? 0 : 1;
 }
 
-/** Of the last daily look of a service in this folder. */
-function storedVersion({ cwd, home }: Io): LatestVersion | null {
-  const last = lastUpdateCheck(folderInEffect(cwd, home));
-  return last && { latest: last.latest };
+/** Of the last daily look of a service in this folder; null as well where the folder was deleted: the version has to be printed anywhere. */
+function storedVersion(io: Io): LatestVersion | null {
+  try {
+    const last = lastUpdateCheck(folderInEffect(io.cwd, io.home));
+    return last && { latest: last.latest };
+  } catch (error) {
+    if (error instanceof OperatorError) return null;
+    throw error;
+  }
 }

@@ -6,16 +6,17 @@ import { readEnvironment } from '../../config/environment.ts';
 import { statusline } from './statusline.ts';
 
 const env = readEnvironment();
-void statusline({ stdin: process.stdin, env, cwd: process.cwd(), home: homeOrNone() }).then((line) => {
+void statusline({ stdin: process.stdin, env, cwd: orNone(() => process.cwd()), home: orNone(homedir) }).then((line) => {
   try {
     writeSync(1, `${line}\n`); // a stream takes longer to make
   } catch {} // the harness has not waited
   process.exit(0); // requests that are under way are given up
 });
 
-function homeOrNone(): string {
+/** '' where the system names none: a user of a container has no home, and a working folder may be deleted. */
+function orNone(folder: () => string): string {
   try {
-    return homedir();
+    return folder();
   } catch {
     return '';
   }
