@@ -69,19 +69,34 @@ export function recordedLine(
   );
   if (newest === undefined)
     return settled ? 'nothing was recorded: no call came through the proxy' : 'nothing is recorded yet';
+  if (!settled) return unfinishedLine(newest, others.length, ofAll);
   const { rollup } = newest;
   const { input_tokens, output_tokens, cost_usd, unpriced_models } = rollup.usage;
   const [ui] = (uiAddress(api, config, false) ?? '').split('#');
   return [
-    `${pc.bold('recorded')} ${ofAll ? 'meanwhile, by any program: ' : ''}${newest.id.slice(0, 8)}`,
+    recordedAs(newest, ofAll),
     titled(newest.display_title),
     several(rollup.turn_count, 'turn'),
     `${counted(input_tokens + output_tokens)} tokens`,
     costed(cost_usd, unpriced_models.length > 0),
     ...(ui ? [`${ui}sessions/${newest.id}`] : []),
-    ...(others.length > 0 ? [`and ${others.length === 1 ? 'one other' : `${counted(others.length)} others`}`] : []),
+    ...andOthers(others.length),
   ].join(pc.dim(' · '));
 }
+
+/** Without a figure: those of a session that is not derived to its end are zero, or too low. */
+const unfinishedLine = (session: Session, others: number, ofAll: boolean): string =>
+  [
+    recordedAs(session, ofAll),
+    `not worked out yet: 'svc sessions show ${session.id.slice(0, 8)}' shows it soon`,
+    ...andOthers(others),
+  ].join(pc.dim(' · '));
+
+const recordedAs = ({ id }: Session, ofAll: boolean) =>
+  `${pc.bold('recorded')} ${ofAll ? 'meanwhile, by any program: ' : ''}${id.slice(0, 8)}`;
+
+const andOthers = (count: number): string[] =>
+  count === 0 ? [] : [`and ${count === 1 ? 'one other' : `${counted(count)} others`}`];
 
 function titled(title: string): string {
   const line = plain(title.replace(/\s+/g, ' ').trim());

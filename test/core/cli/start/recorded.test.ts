@@ -41,6 +41,16 @@ test('a title is one line that does nothing to the terminal; a cost may be unkno
   assert.match(costing(0.01234, ['own']), ' · at least $0.0123 · ');
 });
 
+test('what is not derived to its end has no figures, and the line that shows it later', () => {
+  const rollup = { ...session().rollup, turn_count: 0 };
+  const unfinished = { sessions: [session({ rollup })], settled: false, ofAll: false };
+  const expected = "recorded 7d1c9f9e · not worked out yet: 'svc sessions show 7d1c9f9e' shows it soon";
+  assert.is(recordedLine(unfinished, API, config), expected);
+  const other = session({ id: '00000000-0000-4000-8000-000000000002' });
+  const both = { ...unfinished, sessions: [session({ rollup }), other] };
+  assert.is(recordedLine(both, API, config), `${expected} · and one other`);
+});
+
 test('nothing, and nothing yet', () => {
   assert.is(
     recordedLine({ sessions: [], settled: true, ofAll: false }, API, config),
