@@ -1,7 +1,7 @@
 /** Receives a server's notifications on a connection of its own, which is opened again after a loss. */
 import type postgres from 'postgres';
 import { channelListeners } from './channel-listeners.ts';
-import { client } from './server-client.ts';
+import { clientOpener } from './server-hosts.ts';
 
 const RETRY_MS = 1000;
 
@@ -13,30 +13,33 @@ export type NotificationListener = {
 /** Connects at the first `listen`. Notifications while the connection is lost are missed. */
 export function listenOnServer(dsn: string): NotificationListener {
   const listeners = channelListeners();
-  let connection: postgres.Sql | undefined;
+  const openClient = clientOpener(dsn);
+  let connection: Promise<postgres.Sql> | undefined;
   let closed = false;
   let retryTimer: NodeJS.Timeout | undefined;
 
   const connect = () => {
-    const opened = client(dsn, {
+    const opening = openClient({
       idle_timeout: 0,
       onnotify: listeners.notify,
       onclose: () => {
-        if (connection === opened) reconnect();
+        if (connection === opening) reconnect();
       },
     });
-    connection = opened;
-    return opened;
+    connection = opening;
+    return opening;
   };
   const reconnect = () => {
-    void connection?.end({ timeout: 0 });
+    connection?.then((opened) => opened.end({ timeout: 0 })).catch(() => {});
     connection = undefined;
     if (closed || retryTimer) return;
     retryTimer = setTimeout(() => {
       retryTimer = undefined;
-      const opened = connect();
-      Promise.all(listeners.channels().map((channel) => opened.unsafe(`listen ${quoted(channel)}`))).catch(() => {
-        if (connection === opened) reconnect();
+      const opening = connect();
+      const listenAgain = (opened: postgres.Sql) =>
+        Promise.all(listeners.channels().map((channel) => opened.unsafe(`listen ${quoted(channel)}`)));
+      opening.then(listenAgain).catch(() => {
+        if (connection === opening) reconnect();
       });
     }, RETRY_MS);
     retryTimer.unref();
@@ -46,13 +49,15 @@ export function listenOnServer(dsn: string): NotificationListener {
     async listen(channel, listener) {
       const { isFirst, remove } = listeners.add(channel, listener);
       if (isFirst && !retryTimer) {
-        const opened = connection ?? connect();
-        await opened.unsafe(`listen ${quoted(channel)}`).catch(() => {
-          if (connection === opened) reconnect(); // notifications are hints only: they arrive once the server is back
+        const opening = connection ?? connect();
+        const listening = opening.then((opened) => opened.unsafe(`listen ${quoted(channel)}`));
+        await listening.catch(() => {
+          if (connection === opening) reconnect(); // notifications are hints only: they arrive once the server is back
         });
       }
       return async () => {
-        if (remove()) await connection?.unsafe(`unlisten ${quoted(channel)}`).catch(() => undefined);
+        if (remove())
+          await connection?.then((opened) => opened.unsafe(`unlisten ${quoted(channel)}`)).catch(() => undefined);
       };
     },
     async close() {
@@ -60,7 +65,7 @@ export function listenOnServer(dsn: string): NotificationListener {
       clearTimeout(retryTimer);
       const last = connection;
       connection = undefined;
-      await last?.end({ timeout: 5 });
+      await last?.then((opened) => opened.end({ timeout: 5 })).catch(() => {});
     },
   };
 }

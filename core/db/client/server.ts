@@ -7,7 +7,7 @@ import { operations } from '../operations.ts';
 import { type Sql, withSavepoints } from '../sql.ts';
 import { statementLimitsMs } from '../statement-limits.ts';
 import { connectionIsLost, databaseError, lostConnection } from './failure.ts';
-import { client } from './server-client.ts';
+import { clientOpener } from './server-hosts.ts';
 import { listenOnServer } from './server-listen.ts';
 import { compiled } from './wire-text.ts';
 
@@ -73,10 +73,11 @@ type PoolOptions = Pick<Server, 'dsn' | 'pooled' | 'size'> & {
 
 export function openPool({ dsn, pooled, size, login = {}, slackMs = SLACK_MS }: PoolOptions): Pool {
   const idle: Connection[] = [];
-  const waiting: ((connection: Connection) => void)[] = [];
+  const waiting: ((connection: Connection | null) => void)[] = [];
+  const openClient = clientOpener(dsn);
   let connectionCount = 0;
 
-  const newConnection = (): Connection => {
+  const newConnection = async (): Promise<Connection> => {
     const onclose = () => {
       connection.lost = true;
       // What postgres.js has not sent yet it would send over a new connection, outside the transaction: half of it would be committed.
@@ -88,24 +89,35 @@ export function openPool({ dsn, pooled, size, login = {}, slackMs = SLACK_MS }: 
       idle.splice(at, 1);
       connectionCount -= 1;
     };
-    const opened = client(dsn, { ...login, prepare: !pooled, idle_timeout: 60, onclose });
+    const opened = await openClient({ ...login, prepare: !pooled, idle_timeout: 60, onclose });
     const connection: Connection = { client: opened, lost: false, limitMs: 0, unanswered: new Set() };
     return connection;
   };
-  const acquire = (): Promise<Connection> | Connection => {
-    const connection = idle.pop(); // the one used last, so that the others become idle and close
-    if (connection) return connection;
-    if (connectionCount >= size) return new Promise((resolve) => waiting.push(resolve));
-    const opened = newConnection(); // throws where the driver cannot read the DSN: then there is none to wait for
-    connectionCount += 1;
-    return opened;
+  /** null to who waits: to open one in place of one that is lost. */
+  const passOn = (connection: Connection | null) => {
+    const next = waiting.shift();
+    if (next) next(connection);
+    else if (connection) idle.push(connection);
+    else connectionCount -= 1;
+  };
+  const acquire = async (): Promise<Connection> => {
+    const existing = idle.pop(); // the one used last, so that the others become idle and close
+    if (existing) return existing;
+    if (connectionCount < size) connectionCount += 1;
+    else {
+      const released = await new Promise<Connection | null>((resolve) => waiting.push(resolve));
+      if (released) return released;
+    }
+    try {
+      return await newConnection();
+    } catch (error) {
+      passOn(null);
+      throw error;
+    }
   };
   const release = (connection: Connection) => {
     if (connection.lost) void connection.client.end({ timeout: 0 });
-    const next = waiting.shift();
-    if (next) next(connection.lost ? newConnection() : connection);
-    else if (connection.lost) connectionCount -= 1;
-    else idle.push(connection);
+    passOn(connection.lost ? null : connection);
   };
   const withConnection = async <T>(limitMs: number, work: (statements: Statements) => Promise<T>): Promise<T> => {
     const connection = await acquire();

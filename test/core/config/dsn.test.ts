@@ -2,7 +2,7 @@
 import postgres from 'postgres';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { dsnProblem } from '../../../core/config/dsn.ts';
+import { dsnParts, dsnProblem } from '../../../core/config/dsn.ts';
 
 const test = suite('the address of a PostgreSQL server');
 
@@ -35,6 +35,7 @@ test('what the driver reads is an address', () => {
     postgres(dsn);
   }
   assert.is(dsnProblem(''), null);
+  assert.is(dsnProblem('postgres://a,b/svc?target_session_attrs=any'), null);
 });
 
 test('what it cannot read is refused with what to do, without a part of it', () => {
@@ -52,6 +53,19 @@ test('a mode of TLS that nobody knows is refused, without being quoted', () => {
     assert.is(withMode(mode), null, mode);
   for (const mode of ['foo', 'no-verify', 'Require', '', 'require&sslmode=foo'])
     assert.match(withMode(mode) ?? '', /^must have as its sslmode one of disable, allow, .*, verify-full$/, mode);
+});
+
+test('which of several hosts is wanted is a word of libpq, and is not left to the driver', () => {
+  assert.match(
+    dsnProblem('postgres://a,b/svc?target_session_attrs=master') ?? '',
+    /^must have as its target_session_attrs one of any, read-write, primary, read-only, standby, prefer-standby$/,
+  );
+  assert.equal(dsnParts('postgres://a,b/svc?sslmode=require&target_session_attrs=read-write'), {
+    forDriver: 'postgres://a,b/svc?sslmode=require',
+    roles: ['primary'],
+  });
+  const plain = 'postgres://u:p%3Fq@a,b/svc?application_name=a%20b';
+  assert.equal(dsnParts(plain), { forDriver: plain, roles: null });
 });
 
 test.run();
