@@ -1,5 +1,6 @@
 /** The interface through which operations of `core/db` run SQL, the same for both databases; statements are drizzle's `sql` templates. */
 import type { SQL } from 'drizzle-orm';
+import { DatabaseError } from '../errors.ts';
 
 /**
  * Rows come with the same JavaScript types on both databases: `bigint` and `count(*)` as number, `numeric` as string, `bytea` as
@@ -26,8 +27,11 @@ export const withSavepoints = (statements: Omit<Sql, 'transaction'>, depth = 1):
       await statements.script(`release savepoint ${savepoint}`);
       return result;
     } catch (error) {
+      if (isOfStandby(error)) throw error; // its connection is not used any more, and the rollback's failure would hide why
       await statements.script(`rollback to savepoint ${savepoint}`);
       throw error;
     }
   },
 });
+
+const isOfStandby = (error: unknown): boolean => error instanceof DatabaseError && error.sqlstate === '25006';

@@ -230,13 +230,13 @@ async function makeSchema(
       throw new Rejection('migrate', `grants-unavailable: ${error.message}`, error.sql === '' ? [] : [error.sql]);
     if (error instanceof MigrationRefused) throw new Rejection('migrate', error.message, [], { final: error.final });
     if (error instanceof DatabaseError)
-      throw new Rejection(
-        'migrate',
-        `Cannot make its schema: ${error.transient ? 'the database is away' : error.message}`,
-      );
+      throw new Rejection('migrate', `Cannot make its schema: ${error.transient ? whyAway(error) : error.message}`);
     throw error;
   }
 }
+
+const whyAway = ({ sqlstate }: DatabaseError): string =>
+  sqlstate === '25006' ? 'the database takes no writes (a standby)' : 'the database is away';
 
 function migrationsOf(loaded: LoadedModule | null): Migration[] {
   const migrations = loaded?.migrations ?? [];
