@@ -45,7 +45,7 @@ export async function deriveLeased(deps: LeasedDeps, lease: Lease): Promise<void
       lease,
     );
     if (end === 'stopped') await database.execute('returnLeases', { leases: [lease] });
-    if (end === 'lost') log.warn({ session_id }, 'another worker has taken over a session');
+    if (end === 'lost') await logLost(deps, session_id);
     outage.began = false;
     outage.backoff.reset();
     metrics.derived((performance.now() - began) / 1_000);
@@ -59,6 +59,13 @@ export async function deriveLeased(deps: LeasedDeps, lease: Lease): Promise<void
     leave();
   }
   await pause?.(performance.now() - began);
+}
+
+/** Retention and a purge take a session from whoever derives it, and leave nothing to derive. */
+async function logLost({ database, log }: LeasedDeps, session_id: string): Promise<void> {
+  if ((await database.execute('readSession', { session_id })) === null)
+    log.debug({ session_id }, 'a session was removed while it was derived');
+  else log.warn({ session_id }, 'the lease of a session was lost: another worker has it, or it is to be derived anew');
 }
 
 const POSTPONED_S = 5;

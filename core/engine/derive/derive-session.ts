@@ -40,7 +40,7 @@ const COMMIT = { turns: 2_000, bytes: 32 * 1024 * 1024 };
 /** Rows of the projection in one commit. On the embedded database new turns are not stored while they are written. */
 const COMMIT_ROWS = { added: 4_000, replaced: 8_000 };
 
-/** `lost`: another worker has the lease. `again`: turns came in meanwhile. `stopped`: at the signal, between two commits. */
+/** `lost`: another worker has the lease, or the session was removed. `again`: turns came in meanwhile. `stopped`: at the signal, between two commits. */
 export type DeriveEnd = { folded: number; end: 'done' | 'again' | 'lost' | 'stopped' };
 
 /** Derives what is new of a session. A late call causes all calls after it to be folded again. @throws {DatabaseError} */
