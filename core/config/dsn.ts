@@ -23,6 +23,9 @@ const TARGETS: Record<string, readonly HostRole[]> = {
   'prefer-standby': ['standby', 'any'],
 };
 
+/** Of libpq; the driver would send them to the server, which refuses the connection. */
+const FILES_OF_TLS = ['sslrootcert', 'sslcert', 'sslkey'];
+
 const PARAMETERS = ['target_session_attrs'];
 
 /** An address for the driver, and what svc sees to instead of it. `roles`: as in `TARGETS`; null: the address names none. */
@@ -46,6 +49,9 @@ export function dsnProblem(text: string): string | null {
   if (query === null) return MUST_BE_READABLE;
   if (!query.getAll('sslmode').every((mode) => SSL_MODES.includes(mode)))
     return `must have as its sslmode one of ${SSL_MODES.join(', ')}`;
+  const file = FILES_OF_TLS.find((name) => query.has(name));
+  if (file !== undefined)
+    return `must have no ${file}: the authority of its certificate belongs in NODE_EXTRA_CA_CERTS, and svc has no client certificate`;
   const targets = Object.keys(TARGETS);
   return query.getAll('target_session_attrs').every((target) => targets.includes(target))
     ? null

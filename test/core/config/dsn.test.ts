@@ -55,6 +55,14 @@ test('a mode of TLS that nobody knows is refused, without being quoted', () => {
     assert.match(withMode(mode) ?? '', /^must have as its sslmode one of disable, allow, .*, verify-full$/, mode);
 });
 
+test('the files of libpq for TLS are refused with what to do instead, and not quoted', () => {
+  for (const name of ['sslrootcert', 'sslcert', 'sslkey'])
+    assert.is(
+      dsnProblem(`postgres://svc@db/svc?sslmode=verify-full&${name}=/etc/kret.pem`),
+      `must have no ${name}: the authority of its certificate belongs in NODE_EXTRA_CA_CERTS, and svc has no client certificate`,
+    );
+});
+
 test('which of several hosts is wanted is a word of libpq, and is not left to the driver', () => {
   assert.match(
     dsnProblem('postgres://a,b/svc?target_session_attrs=master') ?? '',
