@@ -11,7 +11,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
 import { parseJson } from '../parse-json.ts';
 import { getJson, type JsonResponse, type NoReply } from './get-json.ts';
-import { addresses, folderOfService, REPLY_TIMEOUT_MS } from './read-api.ts';
+import { addresses, folderOfService, outageIn, REPLY_TIMEOUT_MS } from './read-api.ts';
 import { bodyText } from './response-body.ts';
 import { publishedService } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
@@ -148,6 +148,8 @@ function whyNot(ping: JsonResponse | NoReply, address: string, { source, folder,
     return `Cannot find the service: ${address} does not answer; it is stuck, or something else is there`;
   const tls = tlsReason(ping);
   if (tls !== null) return `Cannot use the service at ${address}: ${tls}`;
+  const outage = outageIn(ping);
+  if (outage !== null) return `Cannot use the service at ${address}: ${outage}`;
   const code = typeof ping === 'object' ? (ping.body as { code?: unknown } | null | undefined)?.code : null;
   return code === 'foreign-host'
     ? `Cannot use the service at ${address}: it does not answer to that host name; add it to allowed_hosts`

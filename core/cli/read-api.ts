@@ -8,6 +8,7 @@ import { publishedService, type ServiceAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
 import type { ListenerState, ListenerStatus } from './status-page.ts';
 import { tlsReason } from './tls-failure.ts';
+import { plain } from './units.ts';
 
 export const REPLY_TIMEOUT_MS = 5_000; // a machine that is busy answers late, and then its status is what somebody wants
 
@@ -108,10 +109,18 @@ function addressOf(listen: string): string | null {
 const NEAREST: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 export const stateOf = (reply: JsonResponse | NoReply, isOurs: (reply: JsonResponse) => boolean): ListenerState => {
-  if (typeof reply === 'object') return isOurs(reply) ? 'up' : 'foreign';
+  if (typeof reply === 'object') return isOurs(reply) ? 'up' : outageIn(reply) === null ? 'foreign' : 'unserved';
   if (tlsReason(reply) !== null) return 'untrusted';
   return reply === 'nobody' ? 'down' : reply === 'silent' ? 'silent' : 'foreign';
 };
+
+/** What stands in for a service that is down says of it; null: it is something else that answers. */
+export function outageIn(reply: JsonResponse | NoReply): string | null {
+  if (typeof reply !== 'object' || reply.status !== 503) return null;
+  const { error } = (reply.body ?? {}) as { error?: unknown }; // the ingest API has no code beside it
+  const isOutage = typeof error === 'string' && error.startsWith('Cannot answer: the service is down: ');
+  return isOutage ? plain(error.slice('Cannot answer: '.length)) : null;
+}
 
 const isPong = ({ status, body }: JsonResponse) => (status === 200 && body === 'pong') || isRefusedName(body);
 const isRefusedName = (body: unknown) => (body as { code?: unknown } | null | undefined)?.code === 'foreign-host';

@@ -9,7 +9,7 @@ import { removalsLines } from './removals-lines.ts';
 import { counted, lasting, plain, several, sized } from './units.ts';
 
 /** foreign: another program answers; silent: connected, and no response in time; unknown: the address is not known. */
-export type ListenerState = 'up' | 'down' | 'foreign' | 'silent' | 'untrusted' | 'unknown';
+export type ListenerState = 'up' | 'down' | 'foreign' | 'silent' | 'untrusted' | 'unserved' | 'unknown';
 export type ListenerStatus = { address: string | null; state: ListenerState };
 
 export type StatusReport = {
@@ -66,6 +66,7 @@ const STATE: Record<ListenerState, string> = {
   foreign: pc.red('another program answers there, which is not svc'),
   silent: pc.red('takes connections, and does not answer'),
   untrusted: pc.red('takes connections, and no trusted TLS'),
+  unserved: pc.red('down: the service is tried again within a minute'),
   unknown: 'on a port that the system chose',
 };
 

@@ -245,8 +245,17 @@ test('a service that ends again and again stays down, loudly; the proxy goes on,
     await eventually('it to be said', async () => service.log().includes('the service has ended too often'));
     assert.is(service.processes().service, 0, 'it is not started again at once');
     assert.is((await call(service, 'while it is down')).length > 0, first.length > 0);
+    for (const url of [`${service.api}/v1/sessions`, `${service.ingest}/v1/ingest`]) {
+      const response = await fetch(url, { signal: AbortSignal.timeout(10_000) });
+      assert.is(response.status, 503, 'and nobody waits for it');
+      assert.match(
+        ((await response.json()) as { error: string }).error,
+        /the service is down: .*; it is tried again in/,
+      );
+    }
     const { out, status } = await svc(service.folder, ['status'], { ...env });
     assert.is(status, 1);
+    assert.not.match(out, 'another program');
     assert.match(out, /service +down, started again 6 times, the last time .* ago: ended by SIGKILL\n/);
     assert.match(out, 'calls pass meanwhile and wait in the journal');
     const from = Date.now();

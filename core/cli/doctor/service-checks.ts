@@ -39,6 +39,7 @@ const NOT_UP = {
     'is answered by another program',
     'svc serve --api-listen :0   # then --client-api-target says where it is',
   ],
+  unserved: ['is that of a service which is down, and is tried again within a minute', 'svc status'],
   untrusted: ['has no certificate that Node trusts', 'svc status'],
   silent: ['takes connections and does not answer', 'svc status'],
   unknown: ['is not known', 'svc doctor --client-api-target http://localhost:8081'],

@@ -8,6 +8,7 @@ import type { Logger } from '../../log.ts';
 import type { ProcessState } from '../../model/status.ts';
 import type { FromChild, ListenerName, ProcessName, ToChild } from './messages.ts';
 import { restartPolicy } from './restart-policy.ts';
+import type { StandIn } from './stand-in.ts';
 
 export type Supervised = {
   /** Starts the first process. */
@@ -42,14 +43,13 @@ type Options = {
   changed(): void;
   /** How long it waits once it has ended too often; null: it never does. (restart-policy.ts) */
   downMs: number | null;
+  /** Answers on its sockets until then, in milliseconds since 1970. Absent: connections wait. */
+  standIn?(reason: string, until: number): StandIn;
   /** It has ended again and again without ever having listened, and is not tried any more. Absent: it is tried for ever. */
   hopeless?(reason: string): void;
 };
 
 const HOPELESS_STARTS = 6;
-
-/** The descriptors before it are stdin, stdout, stderr and the channel. */
-export const FIRST_FD = 4;
 
 export function superviseProcess(options: Options): Supervised {
   const { name, log, received, changed } = options;
@@ -58,6 +58,7 @@ export function superviseProcess(options: Options): Supervised {
   const last = deferred<void>();
   let child: ChildProcess | null = null;
   let again: NodeJS.Timeout | null = null;
+  let standIn: StandIn | null = null; // while it is down
   let stopping = false;
   let wasReady = false; // ever
   let failedStarts = 0; // in a row
@@ -116,7 +117,14 @@ export function superviseProcess(options: Options): Supervised {
     if (failedStarts >= HOPELESS_STARTS && options.hopeless) return options.hopeless(reason);
     if (down) log.fatal({ process: name, reason, again_in_ms: delayMs }, DOWN);
     else log.error({ process: name, reason, again_in_ms: delayMs }, 'a process has ended and is started again');
-    again = setTimeout(run, delayMs);
+    if (down) standIn = options.standIn?.(reason, Date.now() + delayMs) ?? null;
+    again = setTimeout(() => void takeOver(), delayMs);
+  };
+
+  const takeOver = async () => {
+    await standIn?.end();
+    standIn = null;
+    if (!stopping) run();
   };
 
   return {
@@ -130,7 +138,7 @@ export function superviseProcess(options: Options): Supervised {
       stopping = true;
       if (again) clearTimeout(again);
       if (child?.connected) child.send({ kind: 'stop', graceMs } satisfies ToChild, () => {});
-      else if (!child) last.resolve();
+      else if (!child) void Promise.resolve(standIn?.end()).then(() => last.resolve());
     },
     kill: () => void child?.kill('SIGKILL'),
     ended: last.promise,

@@ -5,6 +5,9 @@ import type { MetricsSnapshot } from '../../metrics.ts';
 import type { ProcessState } from '../../model/status.ts';
 import type { Io } from '../io.ts';
 
+/** The first of the sockets that a process gets. The descriptors before it are stdin, stdout, stderr and the channel. */
+export const FIRST_FD = 4;
+
 export type ProcessName = ProcessState['name'];
 export type ListenerName = 'proxy' | 'api' | 'ingest' | 'internal';
 

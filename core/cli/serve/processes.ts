@@ -2,12 +2,20 @@
 import type { Logger } from '../../log.ts';
 import type { ProcessState } from '../../model/status.ts';
 import { ALLOCATOR, PROXY_FLAGS, SERVICE_FLAGS } from '../../service-flags.ts';
-import { FIRST_FD, type Supervised, superviseProcess } from './child-process.ts';
+import { type Supervised, superviseProcess } from './child-process.ts';
 import { openCounters } from './counters.ts';
 import type { HeldAddress } from './held-addresses.ts';
-import type { FromChild, ListenerAddress, ListenerName, Start, ToChild } from './messages.ts';
+import {
+  FIRST_FD,
+  type FromChild,
+  type ListenerAddress,
+  type ListenerName,
+  type Start,
+  type ToChild,
+} from './messages.ts';
 import { processHeartbeats } from './process-heartbeats.ts';
 import { withoutServiceManager } from './service-manager.ts';
+import { startStandIn } from './stand-in.ts';
 
 export type Processes = {
   proxy: Supervised;
@@ -56,6 +64,13 @@ function addressesFor(held: HeldAddresses, names: readonly ListenerName[]): Star
 
 export function startProcesses({ start: { io, ...rest }, held, log, out, changed, hopeless }: Options): Processes {
   const start = { ...rest, io: { ...io, env: withoutServiceManager(io.env) } };
+  const { env } = start.io;
+  const sockets = LISTENERS.service.flatMap((name) =>
+    descriptors(held, [name]).map((fd) => ({ fd, isIngest: name === 'ingest' })),
+  );
+  // who needs a token to read is told nothing of the installation without one
+  const whyDown = (reason: string) =>
+    `the service is down: ${start.loaded.config.api.token === '' ? reason : "'svc status' and its log say why"}`;
   const counters = openCounters((id) => proxy.send({ kind: 'count', id }));
   let run: ToChild | null = null;
   let written: ToChild | null = null;
@@ -113,6 +128,9 @@ export function startProcesses({ start: { io, ...rest }, held, log, out, changed
     env: { ...(start.loaded.config.storage.postgres_dsn === '' ? ALLOCATOR : {}), ...start.io.env },
     fds: descriptors(held, LISTENERS.service),
     downMs: SERVICE_DOWN_MS,
+    ...(sockets.length > 0 && {
+      standIn: (reason: string, until: number) => startStandIn({ ...{ sockets, until, env }, why: whyDown(reason) }),
+    }),
     log,
     begin: () => [
       { kind: 'start', start: { ...start, addresses: addressesFor(held, LISTENERS.service) } },
