@@ -1,7 +1,7 @@
 /** The entry of the process that answers 503 on the sockets of a service that is down for a while. It knows nothing but what to say. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { PROBLEM_TYPE, problemOf } from '../../http/problem.ts';
-import type { Outage } from './stand-in.ts';
+import type { ServiceOutage } from './stand-in.ts';
 
 /** For requests that are under way when the service is tried again. */
 const GRACE_MS = 1_000;
@@ -12,7 +12,7 @@ process.once('disconnect', () => process.exit());
 
 let servers: Server[] = [];
 
-process.on('message', (message: Outage | 'end') => {
+process.on('message', (message: ServiceOutage | 'end') => {
   if (message === 'end') return end();
   servers = message.fds.map(({ fd, isIngest }) =>
     createServer((request, response) => answer(request, response, { ...message, isIngest })).listen({ fd }),
@@ -24,7 +24,7 @@ process.on('message', (message: Outage | 'end') => {
 function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { why, until, isIngest }: Outage & { isIngest: boolean },
+  { why, until, isIngest }: ServiceOutage & { isIngest: boolean },
 ): void {
   request.resume().once('end', () => {
     const seconds = Math.max(1, Math.ceil((until - Date.now()) / 1_000));
@@ -33,7 +33,7 @@ function answer(
     response.writeHead(503, {
       'content-type': isIngest ? 'application/json' : PROBLEM_TYPE,
       'content-length': body.length,
-      'retry-after': seconds,
+      'retry-after': String(seconds),
       'cache-control': 'no-store',
       connection: 'close',
     });

@@ -10,14 +10,14 @@ import type { Environment } from '../../config/environment.ts';
 import { FIRST_FD } from './messages.ts';
 
 /** What the process is sent. `why`: as 'the service is down'. `until`: in milliseconds since 1970, when the service is tried again. */
-export type Outage = { fds: { fd: number; isIngest: boolean }[]; why: string; until: number };
+export type ServiceOutage = { fds: { fd: number; isIngest: boolean }[]; why: string; until: number };
 
 export type StandIn = {
   /** Resolves when it accepts nothing more and what it had accepted was answered: some milliseconds, at most two seconds. */
   end(): Promise<void>;
 };
 
-type Options = Pick<Outage, 'why' | 'until'> & {
+type Options = Pick<ServiceOutage, 'why' | 'until'> & {
   /** Bound sockets of this process. */
   sockets: readonly { fd: number; isIngest: boolean }[];
   env: Environment;
@@ -39,7 +39,7 @@ export function startStandIn({ why, until, sockets, env, execArgv = process.exec
     });
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()).once('error', () => resolve()));
     const fds = sockets.map(({ isIngest }, i) => ({ fd: FIRST_FD + i, isIngest }));
-    child.send({ fds, why, until } satisfies Outage, () => {});
+    child.send({ fds, why, until } satisfies ServiceOutage, () => {});
     return {
       end: async () => {
         if (child.connected) child.send('end', () => {});

@@ -1,6 +1,5 @@
-/** Commands over HTTPS: a certificate that is refused is named as the reason, with its code and what to do. Needs `openssl`. */
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+/** Commands over HTTPS: a certificate that is refused is named as the reason, with its code and what to do. */
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { join } from 'node:path';
@@ -12,79 +11,67 @@ import { reachReadApi } from '../../../core/cli/read-api.ts';
 import { tlsFailure, tlsReason } from '../../../core/cli/tls-failure.ts';
 import { loadConfig } from '../../../core/config/load.ts';
 import { OperatorError } from '../../../core/errors.ts';
+import { cert, key } from '../../proxy/local-tls.ts';
 import { emptyFolder, removeFolder, svc } from '../../support/serve.ts';
 
 const test = suite('TLS of a service');
-const hasOpenssl = (() => {
-  try {
-    return execFileSync('openssl', ['version']).length > 0;
-  } catch {
-    console.log('skip: certificates: there is no openssl');
-    return false;
-  }
-})();
 let cwd = '';
 test.before(async () => {
   cwd = await emptyFolder();
 });
 test.after(() => removeFolder(cwd));
 
-/** The file of a certificate of its own authority, for this host name, and its key. */
-function certificate(host: string): { cert: string; key: string } {
-  const [cert, key] = [join(cwd, `${host}.pem`), join(cwd, `${host}.key`)];
-  const names = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`];
-  const form = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-  execFileSync('openssl', ['req', ...form, '-keyout', key, '-out', cert, ...names], { stdio: 'ignore' });
-  return { cert, key };
-}
 const loadedAt = (address: string) => loadConfig({ flags: { 'client.api_target': address }, env: {}, cwd, home: cwd });
 const messageOf = async (work: Promise<unknown>): Promise<string> => {
   const thrown = await work.catch((error: unknown) => error);
   assert.instance(thrown, OperatorError);
   return (thrown as OperatorError).message;
 };
-async function during(server: Server, work: (address: string) => Promise<void>): Promise<void> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+async function during(server: Server, work: (address: string) => Promise<void>, host = '127.0.0.1'): Promise<void> {
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   try {
-    await work(`https://localhost:${(server.address() as AddressInfo).port}`);
+    await work(`https://${host}:${(server.address() as AddressInfo).port}`);
   } finally {
     server.close();
   }
 }
-const pong = ({ cert, key }: { cert: string; key: string }) =>
-  createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (_, response) =>
+const pong = () =>
+  createServer({ cert, key }, (_, response) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end('"pong"'),
   );
 
-if (hasOpenssl) {
-  test('an authority that Node does not know: every command says how it is named', async () => {
-    await during(pong(certificate('localhost')), async (address) => {
-      const why =
-        'its certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT): NODE_EXTRA_CA_CERTS=<file> names its authority';
-      assert.is(await messageOf(openApiClient(loadedAt(address))), `Cannot use the service at ${address}: ${why}`);
-      const io = { out: () => {}, env: {}, isTerminal: false };
-      const opening = openUi(loadedAt(address), { print: true }, io);
-      assert.is(await messageOf(opening), `Cannot open the web UI: at ${address}, ${why}`);
-      const { state, remarks } = await reachReadApi(loadedAt(address));
-      assert.equal([state, remarks], ['untrusted', [`The read API at ${address} cannot be used: ${why}`]]);
-    });
+test('an authority that Node does not know: every command says how it is named', async () => {
+  await during(pong(), async (address) => {
+    const why =
+      'its certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT): NODE_EXTRA_CA_CERTS=<file> names its authority';
+    assert.is(await messageOf(openApiClient(loadedAt(address))), `Cannot use the service at ${address}: ${why}`);
+    const io = { out: () => {}, env: {}, isTerminal: false };
+    const opening = openUi(loadedAt(address), { print: true }, io);
+    assert.is(await messageOf(opening), `Cannot open the web UI: at ${address}, ${why}`);
+    const { state, remarks } = await reachReadApi(loadedAt(address));
+    assert.equal([state, remarks], ['untrusted', [`The read API at ${address} cannot be used: ${why}`]]);
   });
+});
 
-  test('with its authority named it is used, and a certificate for another host name is refused as such', async () => {
-    const own = certificate('localhost');
-    const other = certificate('other.example');
-    const sessions = (address: string, { cert }: { cert: string }) =>
-      svc(cwd, ['sessions', '--client-api-target', address], { NODE_EXTRA_CA_CERTS: cert });
-    await during(pong(own), async (address) => {
-      assert.not.match((await sessions(address, own)).err, /certificate/);
-    });
-    await during(pong(other), async (address) => {
-      const { err, status } = await sessions(address, other);
+test('with its authority named it is used, and a certificate for another host name is refused as such', async () => {
+  const authority = join(cwd, 'authority.pem');
+  writeFileSync(authority, cert);
+  const sessions = (address: string) =>
+    svc(cwd, ['sessions', '--client-api-target', address], { NODE_EXTRA_CA_CERTS: authority });
+  await during(pong(), async (address) => {
+    assert.not.match((await sessions(address)).err, /certificate/);
+  });
+  const other = '127.0.0.2'; // not in the certificate
+  await during(
+    pong(),
+    async (address) => {
+      const { err, status } = await sessions(address);
       assert.match(err, `Cannot use the service at ${address}: its certificate is for other host names (ERR_TLS_CERT_`);
       assert.is(status, 1);
-    });
-  });
-}
+    },
+    other,
+  );
+});
 
 test('a port without TLS', () =>
   during(

@@ -62,7 +62,7 @@ test('commands say that the service is down, and no other program', async () => 
   try {
     await answers(held.urls[0]);
     const refused = await openApiClient(loaded).catch((error: Error) => error.message);
-    assert.match(refused, `Cannot use the service at ${held.urls[0]}: ${WHY}; it is tried again in `);
+    assert.match(String(refused), `Cannot use the service at ${held.urls[0]}: ${WHY}; it is tried again in `);
     assert.is((await reachReadApi(loaded)).state, 'unserved');
   } finally {
     await standIn.end();
