@@ -143,7 +143,7 @@ test('any other command is pointed there by the variables of libraries; without 
   const { status, out, err } = await ended(start(['own-harness', '--help']));
   assert.is(status, 0);
   assert.match(JSON.parse(out).base, /\/anthropic$/);
-  assert.is(err, 'svc: nothing was recorded: no call came through the proxy\n');
+  assert.is(err, 'svc: nothing to show: no call came through the proxy, or only to sessions that are deleted\n');
   const recorded = await ended(start(['own-harness'], { PROMPT: 'By my own harness' }));
   assert.is(lineIn(recorded.err).title, 'By my own harness');
   assert.match(recorded.err, 'recorded meanwhile, by any program: ', 'nothing in a call says who made it');

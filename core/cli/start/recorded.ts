@@ -68,7 +68,9 @@ export function recordedLine(
     ({ parent_session_id: parent }) => parent === undefined || !ids.has(parent),
   );
   if (newest === undefined)
-    return settled ? 'nothing was recorded: no call came through the proxy' : 'nothing is recorded yet';
+    return settled
+      ? 'nothing to show: no call came through the proxy, or only to sessions that are deleted'
+      : 'nothing is recorded yet';
   if (!settled) return unfinishedLine(newest, others.length, ofAll);
   const { rollup } = newest;
   const { input_tokens, output_tokens, cost_usd, unpriced_models } = rollup.usage;

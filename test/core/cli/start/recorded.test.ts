@@ -54,7 +54,7 @@ test('what is not derived to its end has no figures, and the line that shows it 
 test('nothing, and nothing yet', () => {
   assert.is(
     recordedLine({ sessions: [], settled: true, ofAll: false }, API, config),
-    'nothing was recorded: no call came through the proxy',
+    'nothing to show: no call came through the proxy, or only to sessions that are deleted',
   );
   assert.is(recordedLine({ sessions: [], settled: false, ofAll: false }, API, config), 'nothing is recorded yet');
 });
