@@ -142,7 +142,7 @@ export function buildProgram(
   program.commandsGroup('Keep the record:');
   addConfigOptions(program.command('verify'))
     .description('tell whether the turns of a session, or of all, are as they were written, and where they are not')
-    .argument('[session]', 'the id of a session; without one all are checked')
+    .argument('[session]', 'the id of a session, or its first digits; without one all are checked')
     .option('--head <hash>', 'the head of a session that was printed earlier: the turn must still be there')
     .option('--json', 'as one JSON document')
     .addHelpText('after', SETTINGS)

@@ -10,11 +10,14 @@ import { openCheckedSlices } from '../engine/verify/checked-slices.ts';
 import { verifiedSessions } from '../engine/verify/verified-sessions.ts';
 import type { SessionVerified } from '../engine/verify/verify-session.ts';
 import { DatabaseError, OperatorError } from '../errors.ts';
+import type { Place } from '../model/place.ts';
 import type { Io } from './io.ts';
 import { openForReading, serviceInstead } from './open-for-reading.ts';
+import { placesOf, sessionIn } from './record/session-of.ts';
+import { plain } from './units.ts';
 import { jsonDocument, lines, type VerifyReport, type VerifyTotals } from './verify-report.ts';
 
-/** `session` null: all of them. `head`: the hash of a turn that must be there. */
+/** `session`: its id, or the first four digits of it or more; null: all of them. `head`: the hash of a turn that must be there. */
 export type VerifyOptions = { session: string | null; head: string | null; json: boolean };
 
 const CANNOT = 'Cannot verify anything';
@@ -32,7 +35,8 @@ export async function printVerification(
   const service = await serviceInstead(loaded, CANNOT, io);
   if (service) {
     const { verifiedByService } = await import('./verify-by-service.ts');
-    return report(verifiedByService(service, checked), checked, io);
+    const whole = await withWholeId(checked, (id) => placesOf(id, service));
+    return report(verifiedByService(service, whole), whole, io);
   }
   const database = await openForReading(loaded, CANNOT, io);
   try {
@@ -43,10 +47,10 @@ export async function printVerification(
 }
 
 /** As `printVerification`, in a database that is open and known to the caller. */
-export const verifyIn = (database: Database, options: VerifyOptions, io: Pick<Io, 'out'>): Promise<0 | 1> => {
-  const checked = checkedOptions(options);
-  return report(verifiedHere(database, checked), checked, io);
-};
+export async function verifyIn(database: Database, options: VerifyOptions, io: Pick<Io, 'out'>): Promise<0 | 1> {
+  const whole = await withWholeId(checkedOptions(options), (id) => database.execute('whereIs', { id }));
+  return report(verifiedHere(database, whole), whole, io);
+}
 
 /** The sums over all sessions of a database that is open. @param onSession called after each */
 export const verifyTotals = (database: Database, onSession: (sessions: number) => void): Promise<VerifyTotals> => {
@@ -96,18 +100,33 @@ async function summed(
     if (verified.has_head) totals.has_head = true;
     shown.session(verified);
   }
-  if (session !== null && totals.sessions === 0)
-    throw new OperatorError(`Cannot verify session '${session}': there is none`);
+  if (session !== null && totals.sessions === 0) throw absent(session);
   shown.end(totals);
   return totals;
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
+const START = /^[0-9a-f-]{4,36}$/i;
+
 function checkedOptions({ session, head, json }: VerifyOptions): VerifyOptions {
-  if (session !== null && !UUID.test(session))
-    throw new OperatorError(`Cannot verify session '${session}': its id is no UUID`, 2);
+  if (session !== null && !START.test(session))
+    throw new OperatorError(
+      `Cannot verify session '${plain(session)}': that is no id, nor the first four digits of one`,
+      2,
+    );
   if (head !== null && !/^[0-9a-f]{64}$/i.test(head))
     throw new OperatorError(`Cannot look for the head '${head}': a turn's hash has 64 hexadecimal digits`, 2);
   return { session: session?.toLowerCase() ?? null, head: head?.toLowerCase() ?? null, json };
 }
+
+/** Lists show the first digits of an id. */
+async function withWholeId(options: VerifyOptions, placesOf: (id: string) => Promise<Place[]>): Promise<VerifyOptions> {
+  const { session } = options;
+  if (session === null || UUID.test(session)) return options;
+  const whole = sessionIn(await placesOf(session), session);
+  if (whole === null) throw absent(session);
+  return { ...options, session: whole };
+}
+
+const absent = (session: string) => new OperatorError(`Cannot verify session '${session}': there is none`);

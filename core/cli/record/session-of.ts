@@ -28,13 +28,14 @@ export async function sessionOf(word: string, api: ApiClient, home: string): Pro
   );
 }
 
-async function placesOf(word: string, api: ApiClient): Promise<Place[]> {
+/** What an id, or the beginning of one, names. */
+export async function placesOf(word: string, api: ApiClient): Promise<Place[]> {
   const path = `/v1/whereis/${encodeURIComponent(word)}`;
   return (await api.json<{ items: Place[] }>({ path, what: 'find the session' })).items;
 }
 
-/** Null: none. Ids of sessions come before those of what is in one. @throws {OperatorError} several */
-function sessionIn(places: readonly Place[], word: string): string | null {
+/** The id of the one session of these places. Null: none. Ids of sessions come before those of what is in one. @throws {OperatorError} several */
+export function sessionIn(places: readonly Place[], word: string): string | null {
   const own = places.filter(({ kind }) => kind === 'session' || kind === 'harness_session');
   const ids = [...new Set((own.length > 0 ? own : places).map(({ session_id }) => session_id))];
   if (ids.length <= 1) return ids[0] ?? null;

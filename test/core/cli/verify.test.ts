@@ -58,6 +58,12 @@ databaseSuite('svc verify', (test, database) => {
     assert.match(one.out, new RegExp(`^Head of session ${ids[0]}: ${head}\nChecked 1 session, 2 turns, 4 messages, `));
   });
 
+  test('a session by the first digits of its id, as lists show it', async () => {
+    const { out } = await verify({ session: ids[0]?.slice(0, 8) ?? '' });
+    assert.match(out, new RegExp(`^Head of session ${ids[0]}: `));
+    assert.match((await refused({ session: '0000' })).message, "Cannot verify session '0000': there is none");
+  });
+
   test('what is not: a line for each broken session with the first place, and status 1', async () => {
     await tamper(`update svc.raw_turns set status = 201 where session_seq = 2`);
     const { code, out } = await verify();
