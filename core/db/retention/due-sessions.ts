@@ -61,9 +61,28 @@ export function fromDue({ before, projects, never, waiting = [] }: DueBefore): S
        and p.name <> all(${pgArray(never)}::text[])
        and (o.project is not null or s.partition_no <> all(${pgArray(waiting)}::smallint[]))
        and not exists (select 1 from svc.session_edits e where e.session_id = s.session_id and e.starred_at is not null)
-       and not exists (select 1 from svc.session_edits e
-                        where e.session_id = r.parent_session_id and e.starred_at is not null)`;
+       and (not ${isSubAgent} or not ${belongsToStarred})`;
 }
+
+/** As far as it is derived, else as its turns name their parent. */
+const isSubAgent = sql`
+  (r.parent_session_id is not null or (r.session_id is null and s.parent_harness_session_id is not null))`;
+
+/** Sub-agents have such of their own; `union` ends where a chain leads back to itself. */
+const belongsToStarred = sql`
+  exists (
+    with recursive above (session_id) as (
+      select s.session_id
+       union
+      select coalesce(b.parent_session_id, p.session_id)
+        from above a
+        join svc.sessions c on c.session_id = a.session_id
+        left join svc.session_rollups b on b.session_id = a.session_id
+        left join svc.sessions p
+               on b.session_id is null and p.harness_id = c.harness_id and p.harness_session_id = c.parent_harness_session_id
+       where coalesce(b.parent_session_id, p.session_id) is not null
+    )
+    select 1 from above a join svc.session_edits e on e.session_id = a.session_id where e.starred_at is not null)`;
 
 /** The project of a session that was not derived yet, as its first turn names it. */
 const undeclared = sql`

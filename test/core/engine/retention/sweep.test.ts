@@ -62,6 +62,34 @@ databaseSuite('retention', (test, database) => {
     assert.equal((await listed(database())).length, 2);
   });
 
+  test('sub-agents of a starred session stay, however deep and however little is derived', async () => {
+    const old = { turns: 1, days: 90 };
+    await store({ starred: old, child: old, grandchild: old, underived: old, loop: old, other: old });
+    await database().execute('editSession', { session_id: session('starred'), edits: { starred: true } });
+    for (const [child, parent] of [
+      ['child', 'starred'],
+      ['grandchild', 'child'],
+      ['loop', 'other'],
+      ['other', 'loop'],
+    ] as const)
+      await database().sql('update svc.session_rollups set parent_session_id = $1::uuid where session_id = $2::uuid', [
+        session(parent),
+        session(child),
+      ]);
+    await database().sql('delete from svc.session_rollups where session_id = $1::uuid', [session('underived')]);
+    await database().sql(
+      "update svc.sessions set parent_harness_session_id = 'grandchild' where harness_session_id = 'underived'",
+    );
+    assert.is((await sweep(database(), { days: 30 }))?.sessions, 2);
+    const left = await database().sql(
+      'select harness_session_id as name from svc.sessions where turn_count + moved_turns > purged_turns order by 1',
+    );
+    assert.equal(
+      left.map(({ name }) => name),
+      ['child', 'grandchild', 'starred', 'underived'],
+    );
+  });
+
   test('a project has its own limit, or none', async () => {
     await store({ brief: { turns: 1, days: 10 }, ever: { turns: 1, days: 500 }, other: { turns: 1, days: 10 } });
     for (const name of ['brief', 'ever'])
