@@ -4,11 +4,12 @@
  */
 import type postgres from 'postgres';
 import { dsnParts, type HostRole } from '../../config/dsn.ts';
+import { DatabaseError } from '../../errors.ts';
 import { connectionIsLost, databaseError, lostConnection } from './failure.ts';
 import { type ClientOptions, client, hostsOf, type ServerHost } from './server-client.ts';
 
-/** Writes need the primary; where there is none, as during a fail-over, a standby can be read. */
-const DEFAULT_ROLES: readonly HostRole[] = ['primary', 'any'];
+/** A standby may lag behind: what a process reads there it would take for all that is stored. */
+const DEFAULT_ROLES: readonly HostRole[] = ['primary'];
 
 /** Beyond what the driver waits for a connection. */
 const RESPONSE_MS = 15_000;
@@ -29,7 +30,7 @@ export function clientOpener(dsn: string): ClientOpener {
       const ofOtherRole: number[] = [];
       for (const i of candidates) {
         const opened = await connected(dsn, hosts[i] as ServerHost, role, options).catch((error: unknown) => {
-          if (!connectionIsLost(error)) throw error;
+          if (!isPassedOver(error)) throw error;
           failure = error;
           return 'unreachable' as const;
         });
@@ -44,6 +45,10 @@ export function clientOpener(dsn: string): ClientOpener {
     throw candidates.length > 0 ? lostConnection(`none of its hosts that can be reached is a ${roles[0]}`) : failure;
   };
 }
+
+/** Another host may do: this one is away, starts, stops, or has no connection left. */
+const isPassedOver = (error: unknown): boolean =>
+  connectionIsLost(error) || (error instanceof DatabaseError && /^(08|53|57P)/.test(error.sqlstate));
 
 /** null: its role is another. */
 async function connected(

@@ -47,6 +47,21 @@ async function startHost(isStandby: boolean): Promise<Host> {
   return host;
 }
 
+/** A host that ends each connection with an error. */
+async function startRefusing(code: string): Promise<{ port: number; close(): Promise<void> }> {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0Mnot now\0\0`);
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(4 + fields.length);
+  const server = createServer((socket) =>
+    socket.on('error', () => {}).once('data', () => socket.end(Buffer.concat([Buffer.from('E'), length, fields]))),
+  ).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => new Promise((done) => server.close(() => done())),
+  };
+}
+
 const REFUSED = { port: 1 };
 
 const through = (hosts: readonly { port: number }[], query = '') => {
@@ -119,11 +134,12 @@ test('after a fail-over the next connections lead to the new primary', async () 
   }
 });
 
-test('without a primary a standby can be read, unless the DSN insists on one', async () => {
+test('without a primary nothing is read of a standby, unless the DSN takes one', async () => {
   const standby = await startHost(true);
   const primary = await startHost(false);
   try {
-    assert.is(await failureThrough(through([REFUSED, standby])), null);
+    isAway(await failureThrough(through([REFUSED, standby])), 'is a primary');
+    assert.is(await failureThrough(through([REFUSED, standby], '?target_session_attrs=any')), null);
     assert.is(await failureThrough(through([standby])), null);
     isAway(await failureThrough(through([standby], '?target_session_attrs=read-write')), 'is a primary');
     isAway(await failureThrough(through([primary], '?target_session_attrs=standby')), 'is a standby');
@@ -153,6 +169,24 @@ test('where all hosts are away a query fails soon, after one attempt at each', a
     assert.equal([hosts[0].connections, hosts[1].connections], [1, 1]);
   } finally {
     for (const host of hosts) await host.close();
+  }
+});
+
+test('a host that starts or has no connection left is passed over, one that refuses the login is not', async () => {
+  const primary = await startHost(false);
+  try {
+    for (const code of ['57P03', '53300', '08P01']) {
+      const refusing = await startRefusing(code);
+      assert.is(await failureThrough(through([refusing, primary])), null, code);
+      await refusing.close();
+    }
+    primary.connections = 0;
+    const refusing = await startRefusing('28000');
+    isAway(await failureThrough(through([refusing, primary])), '28000');
+    assert.is(primary.connections, 0);
+    await refusing.close();
+  } finally {
+    await primary.close();
   }
 });
 
