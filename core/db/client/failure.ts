@@ -86,7 +86,7 @@ const TRANSIENT = /^(08|25006|28|3D|40|53|55|57|58)/;
 const READ_ONLY = '25006';
 
 /** Codes of Node's sockets and of postgres.js for a connection that failed or ended. */
-const LOST = /^(E[A-Z]{3,}|CONNECT_TIMEOUT|CONNECTION_[A-Z]+)$/;
+const LOST = /^(E[A-Z]{3,}|EAI_[A-Z]+|CONNECT_TIMEOUT|CONNECTION_[A-Z]+)$/;
 
 /** Codes of OpenSSL and node:tls: no session was begun, since a certificate or the protocol was refused. */
 const TLS =
