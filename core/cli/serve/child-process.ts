@@ -44,7 +44,7 @@ type Options = {
   /** How long it waits once it has ended too often; null: it never does. (restart-policy.ts) */
   downMs: number | null;
   /** Answers on its sockets until then, in milliseconds since 1970. Absent: connections wait. */
-  standIn?(reason: string, until: number): StandIn;
+  standIn?(until: number): StandIn;
   /** It has ended again and again without ever having listened, and is not tried any more. Absent: it is tried for ever. */
   hopeless?(reason: string): void;
 };
@@ -117,7 +117,7 @@ export function superviseProcess(options: Options): Supervised {
     if (failedStarts >= HOPELESS_STARTS && options.hopeless) return options.hopeless(reason);
     if (down) log.fatal({ process: name, reason, again_in_ms: delayMs }, DOWN);
     else log.error({ process: name, reason, again_in_ms: delayMs }, 'a process has ended and is started again');
-    if (down) standIn = options.standIn?.(reason, Date.now() + delayMs) ?? null;
+    if (down) standIn = options.standIn?.(Date.now() + delayMs) ?? null;
     again = setTimeout(() => void takeOver(), delayMs);
   };
 

@@ -62,15 +62,15 @@ function addressesFor(held: HeldAddresses, names: readonly ListenerName[]): Star
   );
 }
 
+/** The reason itself may name hosts, roles and folders, and whoever asks has shown no token. */
+const WHY_DOWN = "the service is down: 'svc status' and its log say why";
+
 export function startProcesses({ start: { io, ...rest }, held, log, out, changed, hopeless }: Options): Processes {
   const start = { ...rest, io: { ...io, env: withoutServiceManager(io.env) } };
   const { env } = start.io;
   const sockets = LISTENERS.service.flatMap((name) =>
     descriptors(held, [name]).map((fd) => ({ fd, isIngest: name === 'ingest' })),
   );
-  // who needs a token to read is told nothing of the installation without one
-  const whyDown = (reason: string) =>
-    `the service is down: ${start.loaded.config.api.token === '' ? reason : "'svc status' and its log say why"}`;
   const counters = openCounters((id) => proxy.send({ kind: 'count', id }));
   let run: ToChild | null = null;
   let written: ToChild | null = null;
@@ -129,7 +129,7 @@ export function startProcesses({ start: { io, ...rest }, held, log, out, changed
     fds: descriptors(held, LISTENERS.service),
     downMs: SERVICE_DOWN_MS,
     ...(sockets.length > 0 && {
-      standIn: (reason: string, until: number) => startStandIn({ ...{ sockets, until, env }, why: whyDown(reason) }),
+      standIn: (until: number) => startStandIn({ sockets, until, env, why: WHY_DOWN }),
     }),
     log,
     begin: () => [
