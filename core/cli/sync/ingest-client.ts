@@ -15,7 +15,7 @@ const PING_TIMEOUT_MS = 5_000;
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
 /** For how long uploads are tried again while none succeeds. */
-const RETRY_FOR_MS = 60_000;
+const RETRY_FOR_MS = 120_000; // more than a service is down between two tries
 
 export type SentTo = { kind: 'accepted'; session_id: string; deduped: boolean };
 /** The service has looked at it and does not store it; a second attempt would end as this one did. */
@@ -124,6 +124,7 @@ async function recognised(address: string, agent: Agent, signal: AbortSignal): P
       throw new OperatorError(
         `Cannot use the service at ${address}: it does not answer to that host name; add it to allowed_hosts`,
       );
+    if (response.status === 503) throw new OperatorError(`Cannot send the transcripts: ${whyNot(response, address)}`);
     if (response.status !== 200 || response.installation === null)
       throw new OperatorError(
         `Cannot find the service: another program answers at ${address}; say where it is with --ingest-listen`,
