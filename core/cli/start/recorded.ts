@@ -71,7 +71,7 @@ export function recordedLine(
     return settled
       ? 'nothing to show: no call came through the proxy, or only to sessions that are deleted'
       : 'nothing is recorded yet';
-  if (!settled) return unfinishedLine(newest, others.length, ofAll);
+  if (!settled && newest.rollup.turn_count === 0) return unfinishedLine(newest, others.length, ofAll);
   const { rollup } = newest;
   const { input_tokens, output_tokens, cost_usd, unpriced_models } = rollup.usage;
   const [ui] = (uiAddress(api, config, false) ?? '').split('#');
@@ -81,6 +81,7 @@ export function recordedLine(
     several(rollup.turn_count, 'turn'),
     `${counted(input_tokens + output_tokens)} tokens`,
     costed(cost_usd, unpriced_models.length > 0),
+    ...(settled ? [] : ['so far']),
     ...(ui ? [`${ui}sessions/${newest.id}`] : []),
     ...andOthers(others.length),
   ].join(pc.dim(' · '));

@@ -88,7 +88,12 @@ function ownAddress({ id, provider, variable }: RecordedProvider, configs: reado
     const addressIn = ({ settings }: Config) => textOf(memberOf(settings, 'provider', id, ...member.split('.')));
     const found = configs.findLast((config) => addressIn(config) !== '');
     if (!found) continue;
-    return otherAddress(`provider.${id}.${member} in ${found.where}`, bare(addressIn(found)), provider, context);
+    const where = `provider.${id}.${member} in ${found.where}`;
+    const isFixed = member === 'options.baseURL' && managedOpencodeFiles(context.env).includes(found.where);
+    return (
+      otherAddress(where, bare(addressIn(found)), provider, context) ??
+      (isFixed ? `${where} outranks what svc sets` : null)
+    );
   }
   return variable && otherAddress(variable, bare(context.env[variable] ?? ''), provider, context);
 }

@@ -86,6 +86,12 @@ test('opencode: of two addresses the one counts that it takes itself', () => {
   assert.match(unrecorded('opencode', { ...KEY, OPENCODE_DISABLE_PROJECT_CONFIG: '1' }), 'gateway.example');
   write('etc/opencode.json', openai('https://managed.example/v1'));
   assert.match(unrecorded('opencode', KEY), 'managed.example');
+  write('etc/opencode.json', openai('https://api.openai.com/v1'));
+  assert.match(
+    unrecorded('opencode', KEY),
+    'outranks what svc sets',
+    'also where it is the address that svc forwards to',
+  );
   rmSync(join(folder, 'etc'), { recursive: true });
   writeFileSync(inProject, '');
   assert.match(unrecorded('opencode', KEY), 'gateway.example', 'an empty file sets nothing');

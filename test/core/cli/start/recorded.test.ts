@@ -51,6 +51,11 @@ test('what is not derived to its end has no figures, and the line that shows it 
   assert.is(recordedLine(both, API, config), `${expected} · and one other`);
 });
 
+test('figures of a session on a service that has more to do are those so far', () => {
+  const line = recordedLine({ sessions: [session()], settled: false, ofAll: false }, API, config);
+  assert.match(line, / · so far · /);
+});
+
 test('nothing, and nothing yet', () => {
   assert.is(
     recordedLine({ sessions: [], settled: true, ofAll: false }, API, config),
