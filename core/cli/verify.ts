@@ -124,7 +124,11 @@ function checkedOptions({ session, head, json }: VerifyOptions): VerifyOptions {
 async function withWholeId(options: VerifyOptions, placesOf: (id: string) => Promise<Place[]>): Promise<VerifyOptions> {
   const { session } = options;
   if (session === null || UUID.test(session)) return options;
-  const whole = sessionIn(await placesOf(session), session);
+  const places = await placesOf(session);
+  const whole = sessionIn(
+    places.filter(({ kind }) => kind === 'session'),
+    session,
+  );
   if (whole === null) throw absent(session);
   return { ...options, session: whole };
 }
