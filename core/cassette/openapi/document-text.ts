@@ -36,18 +36,16 @@ export async function documentText(
       `Cannot get its OpenAPI document at ${path}: it answered ${response.status}${redirectNote}`,
     );
   }
-  const encoding = encodingOf(response.headers);
-  if (encoding !== null) {
-    await response.body?.cancel();
-    throw new Rejection(
-      'openapi',
-      `Cannot read its OpenAPI document at ${path}: it came with content-encoding ${encoding}, which was not requested`,
-    );
-  }
-  const text = Promise.race([textOf(response, MOST_DOCUMENT_BYTES), aborted(end)]);
-  return text.catch((error: Error) => {
-    throw new Rejection('openapi', `Cannot read its OpenAPI document at ${path}: ${why(error)}`);
+  const unreadable = (reason: string) =>
+    new Rejection('openapi', `Cannot read its OpenAPI document at ${path}: ${reason}`);
+  const text = await Promise.race([textOf(response, MOST_DOCUMENT_BYTES), aborted(end)]).catch((error: Error) => {
+    throw unreadable(why(error));
   });
+  const encoding = encodingOf(response.headers);
+  // the response of a fetch that is passed on is decoded, and still says how it came
+  if (encoding !== null && !/^\uFEFF?\s*\{/.test(text))
+    throw unreadable(`it came with content-encoding ${encoding}, which was not requested`);
+  return text;
 }
 
 /** How the body is compressed, as its author may choose to say; null: it is not. The request accepts no compression. */
