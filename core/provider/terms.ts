@@ -10,4 +10,6 @@ export const commonTerms = (usage: Record<string, unknown>, content: readonly Co
   web_searches: tokens(fields(usage.server_tool_use).web_search_requests) ?? content.filter(isSearch).length,
 });
 
-const isSearch = ({ type, tool_name }: ContentBlock) => type === 'server_tool_use' && tool_name === 'web_search';
+/** OpenAI's tool also opens pages and looks through them, which has no fee; other providers' have no kind of action. */
+const isSearch = ({ type, tool_name, tool_input }: ContentBlock) =>
+  type === 'server_tool_use' && tool_name === 'web_search' && ['', 'search'].includes(text(fields(tool_input).type));

@@ -11,5 +11,5 @@ const answer: Omit<Reply, 'usage_verbatim'> = {
 export const anthropicTerms = (usage_verbatim: unknown): Terms =>
   anthropicMessages.terms({ ...answer, usage_verbatim });
 
-export const openaiTerms = (usage_verbatim: unknown, service_tier = ''): Terms =>
-  openaiChat.terms({ ...answer, usage_verbatim, service_tier });
+export const openaiTerms = (usage_verbatim: unknown, service_tier = '', content: Reply['content'] = []): Terms =>
+  openaiChat.terms({ ...answer, usage_verbatim, service_tier, content });

@@ -39,6 +39,14 @@ test('what an OpenAI answer tells of its bill, its tier beside the usage', () =>
   const usage = { prompt_tokens_details: { audio_tokens: 3 }, completion_tokens_details: { audio_tokens: 4 } };
   assert.equal(openaiTerms(usage, 'flex'), { ...silent, service_tier: 'flex', audio_tokens: 7 });
 });
+test('of what OpenAI runs on the web only the searches are billed apiece', () => {
+  const block = (type?: string) => ({
+    ...{ type: 'server_tool_use' as const, tool_use_id: 'ws', tool_name: 'web_search' },
+    tool_input: type === undefined ? {} : { type },
+  });
+  const content = ['search', 'open_page', 'find_in_page', undefined].map(block);
+  assert.is(openaiTerms({}, '', content).web_searches, 2);
+});
 test('silence and nonsense are ordinary terms', () => {
   for (const reported of [null, undefined, 'usage', [], {}, { server_tool_use: 3, iterations: 'none', speed: null }]) {
     assert.equal(anthropicTerms(reported), silent);
