@@ -178,7 +178,8 @@ function streamed(answer: string): Reply {
     model ||= text(chunk.model);
     id ||= text(chunk.id);
     service_tier = text(chunk.service_tier) || service_tier;
-    if (isFields(chunk.usage)) usage = chunk.usage;
+    const used = chunk.usage ?? fields(chunk.x_groq).usage; // Groq's own member, where the client has not requested the usage
+    if (isFields(used)) usage = used;
     const choice = firstChoice(Array.isArray(chunk.choices) ? chunk.choices : []);
     error = errorIn(chunk) ?? errorIn({ error: choice.error }) ?? error;
     growing.add(fields(choice.delta));
@@ -254,7 +255,7 @@ function replyOf(head: Fields, raw: Fields, stopReason: string, usage: unknown):
     model: text(head.model),
     response_id: text(head.id),
     stop_reason: stopReason,
-    usage: isFields(usage) ? usageOf(usage) : null,
+    usage: isFields(usage) ? usageOf(usage, text(head.model)) : null,
     usage_verbatim: isFields(usage) ? usage : null,
     ...(text(head.service_tier) !== '' && { service_tier: text(head.service_tier) }),
     complete: false,
@@ -263,15 +264,17 @@ function replyOf(head: Fields, raw: Fields, stopReason: string, usage: unknown):
 }
 
 /** OpenAI counts cached input within the prompt, and reasoning within the completion. Null when nothing is reported. */
-function usageOf(usage: Fields): Usage | null {
+function usageOf(usage: Fields, model: string): Usage | null {
   const prompt = tokens(usage.prompt_tokens);
   const completion = tokens(usage.completion_tokens);
   if (prompt === null && completion === null) return null;
   const input = prompt ?? 0;
   const inputDetails = fields(usage.prompt_tokens_details);
-  const reasoning = tokens(fields(usage.completion_tokens_details).reasoning_tokens) ?? 0;
-  // xAI counts reasoning beside the completion, as its total shows
-  const apart = reasoning > 0 && usage.total_tokens === input + (completion ?? 0) + reasoning;
+  const reported = tokens(fields(usage.completion_tokens_details).reasoning_tokens) ?? 0;
+  // xAI and Gemini count reasoning beside the completion, as the total shows; Gemini reports it nowhere else
+  const beside = (tokens(usage.total_tokens) ?? 0) - input - (completion ?? 0);
+  const apart = beside > 0 && (reported === beside || (reported === 0 && /^(?:models\/)?gemini-/.test(model)));
+  const reasoning = apart ? beside : reported;
   const output = (completion ?? 0) + (apart ? reasoning : 0);
   const read = Math.min(tokens(inputDetails.cached_tokens) ?? tokens(usage.prompt_cache_hit_tokens) ?? 0, input);
   return {

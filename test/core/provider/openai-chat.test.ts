@@ -320,6 +320,22 @@ test('usage: every token once', () => {
   for (const [name, reported, expected] of cases) assert.equal(usageOf(reported), expected, name);
 });
 
+test('Gemini counts its thoughts in the total alone; of other models a larger total is not explained', () => {
+  const reported = { prompt_tokens: 20, completion_tokens: 424, total_tokens: 1016 };
+  const usageOf = (model: string) => {
+    const usage = oneShot({ model, choices: [], usage: reported }).usage;
+    return [usage?.output_tokens, usage?.reasoning_tokens];
+  };
+  assert.equal(usageOf('gemini-2.5-flash'), [996, 572]);
+  assert.equal(usageOf('models/gemini-2.5-flash'), [996, 572]);
+  assert.equal(usageOf('llama'), [424, 0]);
+});
+
+test("the usage of a stream that Groq's own member has alone", () => {
+  const usage = { prompt_tokens: 5, completion_tokens: 8 };
+  assert.is(replyTo(chunkEvents([{ x_groq: { id: 'req_1', usage } }])).usage?.output_tokens, 8);
+});
+
 test('the last usage of a stream holds', () => {
   const reply = replyTo(
     chunkEvents([
