@@ -1,14 +1,12 @@
 /** Why an address cannot be used over TLS, when somebody listens there: a certificate that Node refuses, or no TLS at all. */
+import { isTlsCode } from '../tls-code.ts';
 
 /** With Node's or OpenSSL's code, as `tls CERT_HAS_EXPIRED`. */
 export type TlsFailure = `tls ${string}`;
 
 /** @param protocol of the address, as `https:` @param code of the error; null: it is not TLS that failed */
 export const tlsFailure = (protocol: string, code: string | undefined): TlsFailure | null =>
-  protocol === 'https:' && code !== undefined && TLS_CODES.test(code) ? `tls ${code}` : null;
-
-const TLS_CODES =
-  /^(?:CERT_|CRL_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_(?:CA|PURPOSE)$|HOSTNAME_MISMATCH$|PATH_LENGTH_|EPROTO$)/;
+  protocol === 'https:' && code !== undefined && isTlsCode(code) ? `tls ${code}` : null;
 
 /** The reason as the end of a sentence, with what to do; null: it is no failure of TLS. @param outcome as `getJson` returns */
 export function tlsReason(outcome: unknown): string | null {

@@ -1,5 +1,6 @@
 /** The database's errors as `DatabaseError`, without parameters; also as plain data, to pass between threads. */
 import { DatabaseError, OperatorError, Refusal, type RefusalCode } from '../../errors.ts';
+import { isTlsCode } from '../../tls-code.ts';
 
 /** An error as plain data, for a MessagePort. */
 export type Failure = { message: string; stack: string | undefined } & (
@@ -16,7 +17,7 @@ export const lostConnection = (why: string) => new DatabaseError(`Cannot ask the
 export function connectionIsLost(error: unknown): boolean {
   if (error instanceof DatabaseError) return error.transient && ['', READ_ONLY].includes(error.sqlstate);
   const { code, severity } = fields(error);
-  const isOfSocket = severity === '' && (LOST.test(code) || TLS.test(code));
+  const isOfSocket = severity === '' && (LOST.test(code) || isTlsCode(code));
   return isFatal(severity) || isOfSocket || /^(08|57P0)/.test(code) || code === READ_ONLY;
 }
 
@@ -40,7 +41,7 @@ export function databaseError(error: unknown): unknown {
   if (code === 'ECONNRESET' && NO_TLS.test(message))
     return lostConnection('the server did not begin TLS: it offers none, or broke off');
   if (LOST.test(code)) return lostConnection(`the connection is lost (${code})`);
-  if (TLS.test(code)) return lostConnection(`${whyNoTls(code)} (${code})`);
+  if (isTlsCode(code)) return lostConnection(`${whyNoTls(code)} (${code})`);
   return error;
 }
 
@@ -87,10 +88,6 @@ const READ_ONLY = '25006';
 
 /** Codes of Node's sockets and of postgres.js for a connection that failed or ended. */
 const LOST = /^(E[A-Z]{3,}|EAI_[A-Z]+|CONNECT_TIMEOUT|CONNECTION_[A-Z]+)$/;
-
-/** Codes of OpenSSL and node:tls: no session was begun, since a certificate or the protocol was refused. */
-const TLS =
-  /^(ERR_(TLS|SSL|OSSL)_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_|CERT_|CRL_|ERROR_IN_C(ERT|RL)_|(INVALID_(CA|PURPOSE)|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED)$)/;
 
 /** What an operator has to look at. The message of node:tls is not shown: it quotes the names in the certificate. */
 function whyNoTls(code: string): string {
