@@ -1,5 +1,6 @@
 /** Caches of what was read before. They save work and change no result. */
 import { LRUCache } from 'lru-cache';
+import { lruCache } from '../lru-cache.ts';
 import type { Message, MessageRole } from '../model/bucket.ts';
 import type { LinkedMessage } from '../model/node.ts';
 import type { LatestCut } from './open-request.ts';
@@ -17,8 +18,8 @@ export type ReadingMemory = {
 };
 
 export const readingMemory = (messages = 50_000): ReadingMemory => ({
-  messages: new LRUCache({ max: messages }),
-  roles: new LRUCache({ max: messages }),
+  messages: lruCache(messages),
+  roles: lruCache(messages),
   recent: new LRUCache({ max: 256, maxSize: 8_388_608 }),
   texts: new LRUCache({ max: 64, maxSize: 8_388_608, sizeCalculation: (text) => 2 * text.length + 1 }),
 });

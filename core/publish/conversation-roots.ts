@@ -1,7 +1,8 @@
 /** The conversation that each new node belongs to, by its root's hash. Where a provider keeps the conversation, the call does not show it. */
-import { LRUCache } from 'lru-cache';
+
 import type { Database } from '../db/database.ts';
 import type { NewNode } from '../db/store/new-nodes.ts';
+import { lruCache } from '../lru-cache.ts';
 
 const CACHE_SIZE = 20_000; // nodes
 
@@ -9,7 +10,7 @@ const CACHE_SIZE = 20_000; // nodes
 export type ConversationRoots = (nodes: readonly NewNode[]) => Promise<string[]>;
 
 export function conversationRoots(database: Pick<Database, 'execute'>): ConversationRoots {
-  const known = new LRUCache<string, string>({ max: CACHE_SIZE });
+  const known = lruCache<string, string>(CACHE_SIZE);
   return async (nodes) => {
     const roots = new Map<string, string>();
     const learn = (node: NewNode, root: string) => {

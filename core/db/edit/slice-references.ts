@@ -1,8 +1,8 @@
 /** The slices that raw turns refer to: their recipes page by page down to the slices of bodies, their responses and their headers. */
 import { type SQL, sql } from 'drizzle-orm';
-import { LRUCache } from 'lru-cache';
 import { idsIn } from '../../capture/recipe.ts';
 import { unpackSlice } from '../../capture/slice-codec.ts';
+import { lruCache } from '../../lru-cache.ts';
 import { batches } from '../batches.ts';
 import { hexArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
@@ -28,7 +28,7 @@ export async function* sliceReferences(
   matching: SQL,
   except: ReadonlySet<number> = new Set(),
 ): AsyncGenerator<string[]> {
-  const read = new LRUCache<string, true>({ max: 200_000 });
+  const read = lruCache<string, true>(200_000);
   for (let after = 0; ; ) {
     const turns = await db.rows<References>(sql`
       select t.raw_turn_id, t.request_pages as pages, t.request_page_depth as depth,

@@ -4,10 +4,10 @@
  * then for twenty times as long as it took the last time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
 import type { Database } from '../../db/database.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
+import { lruCache } from '../../lru-cache.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { PriceOf } from '../../price/prices.ts';
 import { CACHE_RULES_VERSION } from '../../prompt/rules-version.ts';
@@ -48,7 +48,7 @@ export async function runReviews({ times, ...deps }: Deps): Promise<void> {
   const { signal, log } = deps;
   const { firstMs, pollMs, idleMs, busyMs, elsewhereMs } = { ...TIMES, ...times };
   const due = new Map<string, Due>();
-  const notBefore = new LRUCache<string, number>({ max: REMEMBERED });
+  const notBefore = lruCache<string, number>(REMEMBERED);
   const position: Position = { seen: null, sweep: { after: null, ended: false } };
   const isReady = (session_id: string, { since, last }: Due, now: number) =>
     now >= Math.min(last + idleMs, since + busyMs) && now >= (notBefore.get(session_id) ?? 0);

@@ -1,9 +1,10 @@
 /** Looks for a text in the bytes of raw turns. Slices that many turns share are looked through once. */
-import { LRUCache } from 'lru-cache';
+
 import { decodeBodySync, maxDecodedBytes } from '../../capture/content-encoding.ts';
 import { headersFrom } from '../../capture/header-template.ts';
 import { idsIn, readRecipe } from '../../capture/recipe.ts';
 import type { TurnParts } from '../../db/read/turn-chain-bytes.ts';
+import { lruCache } from '../../lru-cache.ts';
 import { contentCoding, type HeaderList } from '../../model/headers.ts';
 import { BadSlice, type CheckedSlices } from '../verify/checked-slices.ts';
 
@@ -21,7 +22,7 @@ const AT_ONCE = 64;
 export function openTurnSearch(slices: CheckedSlices, forms: readonly string[]): TurnSearch {
   const needles = forms.map((form) => Buffer.from(form));
   const longest = Math.max(0, ...needles.map((needle) => needle.length));
-  const looked = new LRUCache<string, Looked>({ max: REMEMBERED });
+  const looked = lruCache<string, Looked>(REMEMBERED);
   const isIn = (bytes: Buffer): boolean => needles.some((needle) => bytes.includes(needle));
 
   const read = async (ids: readonly string[]): Promise<Buffer[]> =>

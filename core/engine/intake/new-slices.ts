@@ -1,10 +1,11 @@
 /** Finds which slices of some turns are not stored yet. Most of a body has been in the database since the call before. */
-import { LRUCache } from 'lru-cache';
+
 import type { LooseSlice } from '../../call/complete-turn.ts';
 import { type Effort, type PackedSlice, packedElsewhere } from '../../capture/slice-codec.ts';
 import type { Database } from '../../db/database.ts';
 import { PURGED_MEANWHILE } from '../../db/store/purge-count.ts';
 import { DatabaseError } from '../../errors.ts';
+import { lruCache } from '../../lru-cache.ts';
 import { UNUSED_MS } from '../call-memory.ts';
 import { whenUnused } from '../when-unused.ts';
 
@@ -28,7 +29,7 @@ export type NewSlices = {
 };
 
 export function openNewSlices(database: Database, effort: Effort = 'usual', unusedMs = UNUSED_MS): NewSlices {
-  const known = new LRUCache<string, true>({ max: CACHE_SIZE });
+  const known = lruCache<string, true>(CACHE_SIZE);
   let purgesSeen: number | undefined; // the count of purges at which all in `known` was found stored
 
   const forget = (purges: number | undefined) => {

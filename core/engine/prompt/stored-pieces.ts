@@ -7,6 +7,7 @@ import { sliceId, unpackSlice } from '../../capture/slice-codec.ts';
 import { sliceBody } from '../../capture/slices.ts';
 import type { Database } from '../../db/database.ts';
 import type { TurnParts } from '../../db/read/turn-chain-bytes.ts';
+import { lruCache } from '../../lru-cache.ts';
 import { contentCoding, type HeaderList } from '../../model/headers.ts';
 import { openPiece, type ReadPiece } from '../../prompt/request-prompt.ts';
 import { whenUnused } from '../when-unused.ts';
@@ -48,7 +49,7 @@ function openStoredPieces(execute: Execute): StoredPieces {
     maxSize: CACHE_BYTES,
     sizeCalculation: ({ bytes }) => bytes.byteLength + READ_BYTES,
   });
-  const listed = new LRUCache<string, string[]>({ max: PAGES }); // the ids in a page, or in a body under a coding
+  const listed = lruCache<string, string[]>(PAGES); // the ids in a page, or in a body under a coding
   const used = whenUnused(UNUSED_MS, () => {
     cache.clear();
     listed.clear();
