@@ -5,6 +5,8 @@ export type Terms = {
   speed: string; // `standard`, `fast`
   inference_geo: string; // `global`, `us`
   web_searches: number; // run by the provider, billed apiece
+  file_searches: number; // in files that the provider holds, billed apiece
+  unlisted_fees: boolean; // something ran that has a fee of its own, which no list has
   audio_tokens: number; // within the input and the output
   other_models: boolean; // a model besides the answering one took part in the call; its tokens are not counted
 };
@@ -15,6 +17,8 @@ export const ordinaryTerms: Terms = {
   speed: '',
   inference_geo: '',
   web_searches: 0,
+  file_searches: 0,
+  unlisted_fees: false,
   audio_tokens: 0,
   other_models: false,
 };

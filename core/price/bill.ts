@@ -48,7 +48,7 @@ export function tokenBill(provider: string, usage: Usage, configured: Configured
   return { usd: sumOf(parts), parts, rates };
 }
 
-/** The parts of a cost that is known, at the rates that were applied: `output` is what the others leave, so it has the web searches too. */
+/** The parts of a cost that is known, at the rates that were applied: `output` is what the others leave, so it has the fees of hosted tools too. */
 export function partsOf(usage: Usage, rates: AppliedRates, usd: Usd): ExactCostParts {
   const parts = partsBefore(usage, rates);
   return { ...parts, output: addUsd(usd, negative(sumOf({ ...parts, output: '0' }))) };

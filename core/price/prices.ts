@@ -13,7 +13,7 @@ import {
   tokenBill,
   withOutput,
 } from './bill.ts';
-import { type Usd, usdOf } from './money.ts';
+import { addUsd, type Usd, usdOf } from './money.ts';
 
 /** The price row that was used. `date`: since when the row holds; '' when the list gives none. `rates`: as applied to this call. */
 export type Price = { model: string; source: string; date: string; rates: AppliedRates };
@@ -43,8 +43,8 @@ export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
   if (!found || isOtherVersion(name, found.model.id)) return null;
 
   const rates = ratesOf(found.model_price, usage);
-  const searches = searchBill(found.model_price, terms?.web_searches ?? 0);
-  if (rates === null || searches === null) return null;
+  const fees = terms ? feesOf(found.model_price, terms) : '0';
+  if (rates === null || fees === null) return null;
   const tokens = tokenBill(provider, usage, rates);
   const inUs = terms?.inference_geo === 'us';
   const multiples = multiplesUsed(provider, usage, rates);
@@ -53,7 +53,7 @@ export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
     inUs && IN_US,
   ].filter((note) => typeof note === 'string');
   const bill = inUs ? timesBill(tokens, US_MULTIPLE) : tokens;
-  const { usd, parts } = searches === '0' ? bill : withOutput(bill, searches);
+  const { usd, parts } = fees === '0' ? bill : withOutput(bill, fees);
   return {
     usd,
     parts,
@@ -92,10 +92,18 @@ const ORDINARY_TIERS = new Set(['', 'standard', 'default']);
 const ORDINARY_SPEEDS = new Set(['', 'standard']);
 const KNOWN_PLACES = new Set(['', 'global', 'not_available', 'us']);
 
-const isOrdinary = ({ service_tier, speed, inference_geo, audio_tokens, other_models }: Terms): boolean =>
+const isOrdinary = ({
+  service_tier,
+  speed,
+  inference_geo,
+  unlisted_fees,
+  audio_tokens,
+  other_models,
+}: Terms): boolean =>
   ORDINARY_TIERS.has(service_tier) &&
   ORDINARY_SPEEDS.has(speed) &&
   KNOWN_PLACES.has(inference_geo) &&
+  !unlisted_fees &&
   audio_tokens === 0 && // the list prices audio for few models, and does not show where such a price is missing
   !other_models;
 
@@ -123,11 +131,17 @@ const rateOf = (price: ModelPrice[string], inputTokens: number): string | undefi
   return String(price.tiers.reduce((rate, tier) => (inputTokens > tier.start ? tier.price : rate), price.base));
 };
 
-/** The list's price is for a thousand searches. */
-function searchBill(price: ModelPrice, searches: number): Usd | null {
-  if (searches === 0) return '0';
-  const thousand = price.web_searches_kcount;
-  return typeof thousand === 'number' ? usdOf(searches * 1_000, String(thousand)) : null;
+/** What the provider's own tools cost apiece; null where the list has no price for one that ran. */
+function feesOf(price: ModelPrice, { web_searches, file_searches }: Terms): Usd | null {
+  const web = feeOf(price.web_searches_kcount, web_searches);
+  const files = feeOf(price.storage_searches_kcount, file_searches);
+  return web === null || files === null ? null : addUsd(web, files);
+}
+
+/** The list's price is for a thousand of them. */
+function feeOf(thousand: ModelPrice[string], count: number): Usd | null {
+  if (count === 0) return '0';
+  return typeof thousand === 'number' ? usdOf(count * 1_000, String(thousand)) : null;
 }
 
 function dateOf(prices: NonNullable<ReturnType<typeof calcPrice>>['model']['prices'], used: ModelPrice): string {

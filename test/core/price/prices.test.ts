@@ -183,6 +183,13 @@ test('searches that the provider ran cost their price apiece', () => {
   assert.is(priceOf('anthropic', 'claude-opus-5', AT, usage, terms)?.usd, '0.0375');
   assert.is(priceOf('anthropic', 'claude-3-haiku', AT, usage, terms), null); // for which it has no such price
 });
+test('searches in files that the provider holds cost their price apiece, beside those of the web', () => {
+  const cost = (model: string, terms: Partial<Terms>) => priceOf('openai', model, AT, MILLION, onTerms(terms));
+  const searched = cost('gpt-4.1', { file_searches: 3, web_searches: 1 });
+  // 2 + 3 × 2.5 / 1,000 + 10 / 1,000
+  assert.equal([searched?.usd, searched?.parts.fresh, searched?.parts.output], ['2.0175', '2', '0.0175']);
+  assert.is(cost('o1', { file_searches: 1 }), null); // for which the list has no such price
+});
 test('inference in the US costs 1.1 times the tokens, and the source says so', () => {
   const terms = onTerms({ inference_geo: 'us', web_searches: 1 });
   const priced = priceOf('anthropic', 'claude-opus-5', AT, MILLION, terms);
@@ -201,6 +208,7 @@ test('ordinary terms are the list price, others none', () => {
     ...['priority', 'batch', 'flex', 'scale'].map((service_tier) => ({ service_tier })),
     { speed: 'fast' },
     { inference_geo: 'atlantis' },
+    { unlisted_fees: true },
     { audio_tokens: 1 },
     { other_models: true },
   ]) {

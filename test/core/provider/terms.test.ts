@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { openaiResponses } from '../../../core/provider/openai-responses.ts';
 import { anthropicTerms, openaiTerms } from '../../support/terms.ts';
 
 const test = suite('terms');
@@ -9,6 +10,8 @@ const silent = {
   speed: '',
   inference_geo: '',
   web_searches: 0,
+  file_searches: 0,
+  unlisted_fees: false,
   audio_tokens: 0,
   other_models: false,
 };
@@ -46,6 +49,29 @@ test('of what OpenAI runs on the web only the searches are billed apiece', () =>
   });
   const content = ['search', 'open_page', 'find_in_page', undefined].map(block);
   assert.is(openaiTerms({}, '', content).web_searches, 2);
+});
+test('of the tools that OpenAI runs each is billed in its way, and a tool of an MCP server has no fee, whatever its name', () => {
+  const termsOf = (...output: object[]) => {
+    const document = { object: 'response', status: 'completed', output };
+    const body = new TextEncoder().encode(JSON.stringify(document));
+    return openaiResponses.terms(openaiResponses.reply(body, 'application/json'));
+  };
+  const files = { type: 'file_search_call', id: 'fs_1', status: 'completed', queries: ['a', 'b'], results: null };
+  assert.equal(termsOf(files, { ...files, id: 'fs_2' }), { ...silent, file_searches: 2 });
+  for (const item of [
+    { type: 'code_interpreter_call', id: 'ci_1', status: 'completed', code: '1', container_id: 'cntr_1', outputs: [] },
+    { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'AAAA' },
+    { type: 'shell_call', id: 'sh_1', call_id: 'c', action: {}, environment: { type: 'container_reference' } },
+  ])
+    assert.equal(termsOf(item), { ...silent, unlisted_fees: true }, item.type);
+  const names = ['file_search', 'web_search', 'code_interpreter', 'shell', 'image_generation'];
+  for (const item of [
+    ...names.map((name) => ({ type: 'mcp_call', id: 'mcp_1', server_label: 's', name, arguments: '{}', output: '' })),
+    { type: 'shell_call', id: 'sh_1', call_id: 'c', action: {}, environment: { type: 'local' } },
+    { type: 'computer_call', id: 'cu_1', call_id: 'c', action: { type: 'screenshot' } },
+    { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'code_interpreter', arguments: '{}' },
+  ])
+    assert.equal(termsOf(item), silent, JSON.stringify(item));
 });
 test('silence and nonsense are ordinary terms', () => {
   for (const reported of [null, undefined, 'usage', [], {}, { server_tool_use: 3, iterations: 'none', speed: null }]) {
