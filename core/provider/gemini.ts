@@ -240,7 +240,7 @@ function streamed(chunks: readonly unknown[]): Reply {
   let head: Fields = {};
   let usage = null as Fields | null;
   let stopReason = '';
-  let searched = false;
+  let grounded = '';
   let error: Reply['error'] = null;
   for (const raw of chunks) {
     const chunk = fields(raw);
@@ -258,8 +258,7 @@ function streamed(chunks: readonly unknown[]): Reply {
     for (const block of partsOf(fields(candidate.content)).flatMap(blocks)) grow(content, block);
     const blocked = text(named(fields(named(chunk, 'promptFeedback')), 'blockReason'));
     stopReason = text(named(candidate, 'finishReason')) || blocked || stopReason;
-    const grounding = fields(named(candidate, 'groundingMetadata'));
-    searched ||= list(named(grounding, 'webSearchQueries')).length > 0;
+    grounded ||= groundedBy(fields(named(candidate, 'groundingMetadata')));
   }
   return {
     content: content.map(withoutSeams),
@@ -268,13 +267,19 @@ function streamed(chunks: readonly unknown[]): Reply {
     stop_reason: stopReason,
     usage: usage && usageOf(usage),
     usage_verbatim: usage,
-    ...(searched && { service_tier: SEARCHED }), // its fee is none of the usage's figures
+    ...(grounded !== '' && { service_tier: grounded }), // its fee is none of the usage's figures
     complete: stopReason !== '' && error === null,
     error,
   };
 }
 
-const SEARCHED = 'grounded_by_search';
+/** What grounded an answer and has a fee of its own; '' for nothing. Maps has one where a place of it is among the sources. */
+function groundedBy(grounding: Fields): string {
+  const searches = ['webSearchQueries', 'imageSearchQueries'].map((name) => named(grounding, name));
+  if (searches.some((queries) => list(queries).length > 0)) return 'grounded_by_search';
+  const places = list(named(grounding, 'groundingChunks')).some((source) => isFields(fields(source).maps));
+  return places || text(named(grounding, 'googleMapsWidgetContextToken')) !== '' ? 'grounded_by_maps' : '';
+}
 
 /** A text under way, whose pieces are joined once, at its end. */
 const pieces = new WeakMap<ContentBlock, string[]>();

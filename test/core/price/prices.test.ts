@@ -205,7 +205,9 @@ test('ordinary terms are the list price, others none', () => {
     assert.is(cost(terms), '5', JSON.stringify(terms));
   }
   for (const terms of [
-    ...['priority', 'batch', 'flex', 'scale'].map((service_tier) => ({ service_tier })),
+    ...['priority', 'batch', 'flex', 'scale', 'grounded_by_search', 'grounded_by_maps'].map((service_tier) => ({
+      service_tier,
+    })),
     { speed: 'fast' },
     { inference_geo: 'atlantis' },
     { unlisted_fees: true },

@@ -273,6 +273,33 @@ test('usage without figures is none; terms that the list does not price are told
   assert.is(format.terms(replyTo(JSON.stringify(grounded))).service_tier, 'grounded_by_search');
 });
 
+test('an answer that was grounded by search or by Maps is billed on terms of its own, one by files or pages is not', () => {
+  const tierOf = (groundingMetadata: object) => {
+    const answer = (more: object) => ({ ...chunk([{ text: 'a' }], 'STOP', { usageMetadata }), ...more });
+    const [candidate] = chunk([{ text: 'a' }], 'STOP').candidates;
+    const { service_tier } = format.terms(
+      replyTo(JSON.stringify(answer({ candidates: [{ ...candidate, groundingMetadata }] }))),
+    );
+    return service_tier;
+  };
+  const place = { maps: { uri: 'https://maps.google.com/?cid=1', title: 'Opera', placeId: 'places/1' } };
+  const page = { web: { uri: 'https://example.com', title: 'Oslo' } };
+  const file = { retrievedContext: { uri: 'gs://b/f', title: 'F' } };
+  assert.is(tierOf({ groundingChunks: [page, place] }), 'grounded_by_maps');
+  assert.is(tierOf({ googleMapsWidgetContextToken: 'widget' }), 'grounded_by_maps');
+  assert.is(tierOf({ google_maps_widget_context_token: 'widget' }), 'grounded_by_maps');
+  assert.is(tierOf({ grounding_chunks: [place] }), 'grounded_by_maps');
+  assert.is(tierOf({ groundingChunks: [place], webSearchQueries: ['opera'] }), 'grounded_by_search');
+  assert.is(tierOf({ imageSearchQueries: ['opera'] }), 'grounded_by_search');
+  for (const groundingMetadata of [
+    {},
+    { groundingChunks: [file] },
+    { groundingChunks: [page] },
+    { groundingChunks: 'x' },
+  ])
+    assert.is(tierOf(groundingMetadata), '');
+});
+
 test('our own errors have the form of the provider', () => {
   assert.equal(JSON.parse(gemini.errorBody(404, 'Not here')), {
     error: { code: 404, message: 'Not here', status: 'NOT_FOUND' },
