@@ -5,18 +5,13 @@ import type { Reply } from '../model/reply.ts';
 import { ordinaryTerms, type Terms } from '../model/terms.ts';
 import type { Usage } from '../model/usage.ts';
 import { Unreadable, type WireFormat } from './format.ts';
+import { callOf, callsInParts } from './gemini-calls.ts';
+import { list, named } from './gemini-names.ts';
 import { geminiPrompt } from './gemini-prompt.ts';
 import { assertShallow, type Fields, fields, isFields, limit, parsed, text, tokens } from './json.ts';
 import { openaiChat } from './openai-chat.ts';
 import { defineProvider } from './provider.ts';
 import { bodyShape, bodyText, type StreamEvent, streamEvents } from './sse.ts';
-
-/** The API takes each name in camel case and in snake case. */
-const named = (from: Fields, camel: string): unknown =>
-  from[camel] ?? from[camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
-
-/** A repeated field, in place of whose list the API takes a single object too, as JSON of Protocol Buffers. */
-const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : isFields(value) ? [value] : []);
 
 const toolsIn = (element: unknown): number => list(named(fields(element), 'functionDeclarations')).length || 1;
 
@@ -114,7 +109,7 @@ function message(element: unknown): Message {
   const role = Object.hasOwn(roles, word) ? roles[word] : undefined;
   if (role === undefined) throw new Unreadable('Cannot read a Gemini content: its role is unknown');
   assertShallow(element, 'a Gemini content');
-  return { role, content: partsOf(element).flatMap(blocks) };
+  return { role, content: blocksIn(partsOf(element), callsInParts()) };
 }
 
 function partsOf({ parts }: Fields): unknown[] {
@@ -123,6 +118,9 @@ function partsOf({ parts }: Fields): unknown[] {
   }
   return list(parts);
 }
+
+const blocksIn = (parts: readonly unknown[], calls: ReturnType<typeof callsInParts>): ContentBlock[] =>
+  parts.flatMap((part) => calls.blocksOf(fields(part)) ?? blocks(part));
 
 /** The block of a part; none for an empty text, such as the last one of a stream. One that is not known is passed on whole. */
 function blocks(raw: unknown): ContentBlock[] {
@@ -159,13 +157,6 @@ function blockOf(raw: Fields): ContentBlock | null {
   const [type] = Object.keys(raw).filter((key) => key !== 'thoughtSignature' && key !== 'thought_signature');
   return type === undefined ? null : { type, content: raw[type] };
 }
-
-/** A call without an id gets its function's name as id, since its result refers to it by that name. */
-const callOf = (call: Fields) => ({
-  tool_use_id: text(call.id) || text(call.name),
-  tool_name: text(call.name),
-  tool_input: call.args ?? {},
-});
 
 const codeId = ({ id }: Fields): string => text(id) || 'code_execution';
 
@@ -234,9 +225,10 @@ function elements(json: string): unknown[] {
 /** A bracket, or a string with all that is in it; the last one may end early. */
 const TOKEN = /[{}[\]]|"(?:[^"\\]|\\.)*(?:"|\\?$)/gs;
 
-/** The chunks of a stream, each a document of the same form. Texts grow; of other parts each chunk has whole ones. */
+/** The chunks of a stream, each a document of the same form. Texts grow, as may the arguments of calls; other parts come whole. */
 function streamed(chunks: readonly unknown[]): Reply {
   const content: ContentBlock[] = [];
+  const calls = callsInParts();
   let head: Fields = {};
   let usage = null as Fields | null;
   let stopReason = '';
@@ -255,7 +247,7 @@ function streamed(chunks: readonly unknown[]): Reply {
         .map(fields)
         .find(({ index }) => (index ?? 0) === 0) ?? {};
     assertShallow(candidate.content, 'a Gemini answer');
-    for (const block of partsOf(fields(candidate.content)).flatMap(blocks)) grow(content, block);
+    for (const block of blocksIn(partsOf(fields(candidate.content)), calls)) grow(content, block);
     const blocked = text(named(fields(named(chunk, 'promptFeedback')), 'blockReason'));
     stopReason = text(named(candidate, 'finishReason')) || blocked || stopReason;
     grounded ||= groundedBy(fields(named(candidate, 'groundingMetadata')));
@@ -293,9 +285,8 @@ function grow(content: ContentBlock[], block: ContentBlock): void {
     if (block.thinking_signature !== undefined) last.thinking_signature = block.thinking_signature;
     return;
   }
-  const own = { ...block };
-  if (piece !== undefined) pieces.set(own, [piece]);
-  content.push(own);
+  if (piece !== undefined) pieces.set(block, [piece]);
+  content.push(block);
 }
 
 function withoutSeams(block: ContentBlock): ContentBlock {
