@@ -3,13 +3,12 @@ import { withoutCacheControl } from '../merkle/projection.ts';
 import type { Message } from '../model/bucket.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import type { Reply } from '../model/reply.ts';
-import type { Terms } from '../model/terms.ts';
-import { noUsage, type Usage } from '../model/usage.ts';
 import { anthropicPrompt } from './anthropic-prompt.ts';
+import { anthropicTerms } from './anthropic-terms.ts';
+import { anthropicUsage } from './anthropic-usage.ts';
 import { Unreadable, type WireFormat } from './format.ts';
-import { assertShallow, type Fields, fields, isFields, limit, text, tokens, toolInput } from './json.ts';
+import { assertShallow, type Fields, fields, isFields, limit, text, toolInput } from './json.ts';
 import { replyIn, streamEvents } from './sse.ts';
-import { commonTerms } from './terms.ts';
 
 export const anthropicMessages: WireFormat<'anthropic.messages'> = {
   id: 'anthropic.messages',
@@ -55,7 +54,7 @@ export const anthropicMessages: WireFormat<'anthropic.messages'> = {
   // test servers and gateways give all messages one id (https://docs.claude.com/en/api/errors#request-id)
   callKey: ({ response_id, request_id }) => (request_id === '' ? null : ['anthropic', response_id, request_id]),
   requestIdHeader: 'request-id', // ids that a proxy in between gives have other names
-  terms,
+  terms: anthropicTerms,
 };
 
 const roles: Record<string, Message['role']> = { user: 'user', assistant: 'assistant', system: 'system' };
@@ -238,65 +237,11 @@ function replyOf(head: Fields, content: readonly unknown[], usage: unknown): Rep
     model: text(head.model),
     response_id: text(head.id),
     stop_reason: text(head.stop_reason),
-    usage: isFields(usage) ? usageOf(usage) : null,
+    usage: isFields(usage) ? anthropicUsage(usage) : null,
     usage_verbatim: isFields(usage) ? usage : null,
     complete: false,
     error: null,
   };
 }
 
-/** Steps of another model within the call, such as the advisor's, are in none of its counts. */
-function terms({ usage_verbatim, content }: Pick<Reply, 'usage_verbatim' | 'content'>): Terms {
-  const usage = fields(usage_verbatim);
-  const iterations = Array.isArray(usage.iterations) ? usage.iterations.map(fields) : [];
-  return {
-    ...commonTerms(usage, content),
-    speed: text(usage.speed),
-    inference_geo: text(usage.inference_geo),
-    other_models: iterations.some(({ type }) => !OWN_ITERATIONS.has(text(type))),
-  };
-}
-
-const OWN_ITERATIONS = new Set(['', 'message', 'compaction']);
-
 const errorOf = (error: Fields) => ({ type: text(error.type) || 'error', message: text(error.message) });
-
-/**
- * Anthropic counts uncached input, cache writes and cache reads apart; ours is their sum. The provider's totals leave out the
- * tokens of a compaction that the server ran within the call, although it bills them: they are added. Null when nothing is reported.
- */
-function usageOf(usage: Fields): Usage | null {
-  const own = usagePart(usage);
-  if (own === null || !Array.isArray(usage.iterations)) return own;
-  const compactions = usage.iterations.filter((step) => fields(step).type === 'compaction');
-  return compactions.map((step) => usagePart(fields(step)) ?? noUsage).reduce(sum, own);
-}
-
-const sum = (a: Usage, b: Usage): Usage => ({
-  input_tokens: a.input_tokens + b.input_tokens,
-  output_tokens: a.output_tokens + b.output_tokens,
-  cache_read_tokens: a.cache_read_tokens + b.cache_read_tokens,
-  cache_write_5m_tokens: a.cache_write_5m_tokens + b.cache_write_5m_tokens,
-  cache_write_1h_tokens: a.cache_write_1h_tokens + b.cache_write_1h_tokens,
-  reasoning_tokens: a.reasoning_tokens + b.reasoning_tokens,
-});
-
-function usagePart(usage: Fields): Usage | null {
-  const split = fields(usage.cache_creation);
-  const fresh = tokens(usage.input_tokens);
-  const output = tokens(usage.output_tokens);
-  const read = tokens(usage.cache_read_input_tokens);
-  const oneHour = tokens(split.ephemeral_1h_input_tokens) ?? 0;
-  const splitWrites = (tokens(split.ephemeral_5m_input_tokens) ?? 0) + oneHour;
-  const written = tokens(usage.cache_creation_input_tokens) ?? (splitWrites > 0 ? splitWrites : null);
-  if (fresh === null && output === null && read === null && written === null) return null;
-  const written1h = Math.min(oneHour, written ?? 0); // the total takes precedence: a later event may raise it without the split
-  return {
-    input_tokens: (fresh ?? 0) + (written ?? 0) + (read ?? 0),
-    output_tokens: output ?? 0,
-    cache_read_tokens: read ?? 0,
-    cache_write_5m_tokens: (written ?? 0) - written1h,
-    cache_write_1h_tokens: written1h,
-    reasoning_tokens: Math.min(tokens(fields(usage.output_tokens_details).thinking_tokens) ?? 0, output ?? 0),
-  };
-}

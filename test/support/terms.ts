@@ -8,8 +8,8 @@ const answer: Omit<Reply, 'usage_verbatim'> = {
   ...{ content: [], model: '', response_id: '', stop_reason: '', usage: null, complete: true, error: null },
 };
 
-export const anthropicTerms = (usage_verbatim: unknown): Terms =>
-  anthropicMessages.terms({ ...answer, usage_verbatim });
+export const anthropicTerms = (usage_verbatim: unknown, model = ''): Terms =>
+  anthropicMessages.terms({ ...answer, usage_verbatim, model });
 
 export const openaiTerms = (usage_verbatim: unknown, service_tier = '', content: Reply['content'] = []): Terms =>
   openaiChat.terms({ ...answer, usage_verbatim, service_tier, content });

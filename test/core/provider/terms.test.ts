@@ -38,6 +38,38 @@ test('a step of another model shows', () => {
   const steps = [{ type: 'message' }, { type: 'advisor_message', model: 'claude-opus-4-8', input_tokens: 8 }];
   assert.is(anthropicTerms({ iterations: steps }).other_models, true);
 });
+test('of a fallback only what the answering model used is billed, unless another one wrote something or had cached the prompt', () => {
+  const counts = (input_tokens: number, output_tokens: number, read = 0, written = 0) => ({
+    ...{ input_tokens, output_tokens, cache_read_input_tokens: read, cache_creation_input_tokens: written },
+  });
+  const answer = { type: 'fallback_message', model: 'claude-opus-4-8', ...counts(412, 264, 0, 900) };
+  const declined = { type: 'message', model: 'claude-fable-5', ...counts(408, 0) };
+  const has = (...iterations: object[]) =>
+    anthropicTerms({ ...counts(412, 264, 0, 900), iterations }, 'claude-opus-4-8').other_models;
+  assert.is(has(declined, answer), false); // https://platform.claude.com/cookbook/fable-5-fallback-billing-guide
+  assert.is(has(answer), false, 'a later turn goes to the fallback model directly');
+  const search = { type: 'message', model: 'claude-opus-4-8', ...counts(12, 64) };
+  assert.is(
+    has(declined, search, { ...answer, ...counts(400, 200, 0, 900) }),
+    false,
+    'with a search before the answer',
+  );
+  for (const other of [
+    { ...declined, output_tokens: 3 },
+    { ...declined, cache_read_input_tokens: 8 },
+    { ...declined, cache_creation_input_tokens: 8 },
+    { ...declined, model: null },
+    { type: 'compaction', ...counts(9, 9) },
+    { type: 'advisor_message', model: 'claude-fable-5', ...counts(9, 0) },
+    search, // which the counts of the call leave out
+  ])
+    assert.is(has(other, answer), true, JSON.stringify(other));
+  assert.is(has(declined, { ...answer, model: 'claude-opus-5' }), true, 'the answer names another model');
+});
+test('a retry that redeemed the credit of a declined request is not billed by its counts', () => {
+  const fees = (status: object) => anthropicTerms({ fallback_credit: { status } }).unlisted_fees;
+  assert.equal([{ type: 'redeemed' }, { type: 'not_applied', reason: 'expired' }, {}].map(fees), [true, false, false]);
+});
 test('what an OpenAI answer tells of its bill, its tier beside the usage', () => {
   const usage = { prompt_tokens_details: { audio_tokens: 3 }, completion_tokens_details: { audio_tokens: 4 } };
   assert.equal(openaiTerms(usage, 'flex'), { ...silent, service_tier: 'flex', audio_tokens: 7 });
