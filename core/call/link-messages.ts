@@ -6,6 +6,7 @@ import { chain } from '../merkle/chain.ts';
 import type { Message } from '../model/bucket.ts';
 import type { LinkedMessage } from '../model/node.ts';
 import type { Reply } from '../model/reply.ts';
+import { toolCallIn } from '../model/tool-call.ts';
 import { echoed } from '../provider/echoed.ts';
 import type { WireFormat } from '../provider/format.ts';
 import type { ReadingMemory } from './memory.ts';
@@ -57,7 +58,7 @@ function link(format: WireFormat, message: Message, after: Preceding | null, sli
     depth: after?.depth ?? 0,
   });
   if (!node) throw new Error('Cannot link a message: the chain is empty');
-  const tool_calls = message.content.filter(({ type }) => type === 'tool_use' || type === 'server_tool_use').length;
+  const tool_calls = message.content.filter((block) => toolCallIn(block) !== null).length;
   return { ...node, role: message.role, injected, tool_calls, slice_id };
 }
 

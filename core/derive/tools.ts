@@ -1,6 +1,7 @@
 /** The tools that an answer requests, and the results that later calls deliver; joined by the provider's tool_use_id. */
 import { SHELL } from '../harness/shell.ts';
 import type { ContentBlock } from '../model/content-block.ts';
+import { toolCallIn } from '../model/tool-call.ts';
 import { isObject } from '../parse-json.ts';
 import type { SpanPatch, SpanRow } from './changes.ts';
 import { toolSpanId } from './ids.ts';
@@ -39,7 +40,10 @@ export function requestedTools(
   seq: number,
 ): RequestedTools {
   const content = turn.reply?.content ?? [];
-  const uses = content.flatMap((block, index) => (isToolUse(block) ? [{ block, index }] : []));
+  const uses = content.flatMap((raw, index) => {
+    const block = toolCallIn(raw);
+    return block === null ? [] : [{ block, index }];
+  });
   const results = serverResults(content);
   const seen = new Set<string>();
   const requested = uses.slice(0, mostSteps(turn)).map(({ block, index }, i) => {
@@ -161,7 +165,6 @@ function toolResult(block: ContentBlock, started_at: string, delivered_at: strin
   };
 }
 
-const isToolUse = ({ type }: ContentBlock) => type === 'tool_use' || type === 'server_tool_use';
 const isServerResult = ({ type }: ContentBlock) => type.endsWith('tool_result');
 
 function isServerError(content: unknown): boolean {

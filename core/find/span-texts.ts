@@ -2,6 +2,7 @@
 import { resultText } from '../harness/message-text.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import type { FindPlace } from '../model/find.ts';
+import { toolCallIn } from '../model/tool-call.ts';
 import { isObject } from '../parse-json.ts';
 
 /** `offset`: of the text within its block, where the block holds several: as if they were joined by line feeds. */
@@ -25,7 +26,7 @@ export function spanTexts({ kind, input, output, error_message }: FoundSpan): Pl
   const place: FindPlace = kind === 'tool' ? 'tools' : 'conversation';
   const sideTexts = (side: 'input' | 'output', blocks: readonly ContentBlock[]) =>
     blocks.flatMap((block, index) =>
-      kind !== 'tool' && isToolCall(block)
+      kind !== 'tool' && toolCallIn(block) !== null
         ? []
         : placed(blockTexts(block), { place: block.thinking === undefined ? place : 'thinking', side, block: index }),
     );
@@ -44,8 +45,6 @@ function placed(texts: readonly string[], where: Omit<PlacedText, 'offset' | 'te
     return text === '' ? [] : { ...where, offset: here, text };
   });
 }
-
-const isToolCall = ({ type }: ContentBlock): boolean => type === 'tool_use' || type === 'server_tool_use';
 
 /** What a person reads in a block: of JSON all its texts, in their order. The bytes of images are no text. */
 export function blockTexts(block: ContentBlock): string[] {

@@ -11,7 +11,7 @@ export type LinkedMessage = {
   depth: number; // distance from the root
   role: MessageRole;
   injected: string; // the kind of whole-message context that a harness inserts; '' is conversation
-  tool_calls: number; // tool_use and server_tool_use blocks
+  tool_calls: number; // blocks that are calls of tools
   slice_id: string | null; // the message as sent; null: the answer of the call
 };
 

@@ -1,5 +1,6 @@
 /** The blocks of a step as text: calls as JSON, pictures as a note of what they were. */
 import type { ContentBlock } from '../../model/content-block.ts';
+import { toolCallIn } from '../../model/tool-call.ts';
 
 /** @param whole false: thinking is left out, and so are the arguments of calls, which are steps of their own */
 export const blocksText = (blocks: readonly ContentBlock[], whole: boolean): string =>
@@ -10,16 +11,16 @@ export const blocksText = (blocks: readonly ContentBlock[], whole: boolean): str
 
 const blockText = (block: ContentBlock, whole: boolean): string => {
   if (block.image_base64 !== undefined || block.image_url !== undefined) return pictureNote(block);
+  const call = toolCallIn(block);
+  if (call !== null)
+    return whole
+      ? `[calls ${call.tool_name ?? 'a tool'}] ${JSON.stringify(call.tool_input ?? {})}`
+      : `[calls ${call.tool_name ?? 'a tool'}]`;
   switch (block.type) {
     case 'text':
       return block.text ?? '';
     case 'thinking':
       return whole ? `[thinking] ${block.thinking ?? ''}` : `[thinking, ${block.thinking?.length ?? 0} characters]`;
-    case 'tool_use':
-    case 'server_tool_use':
-      return whole
-        ? `[calls ${block.tool_name ?? 'a tool'}] ${JSON.stringify(block.tool_input ?? {})}`
-        : `[calls ${block.tool_name ?? 'a tool'}]`;
     case 'tool_result':
       return [block.is_error === true ? '[error]' : '', block.tool_output ?? '', contentText(block.content)]
         .filter((text) => text !== '')

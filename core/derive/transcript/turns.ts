@@ -1,6 +1,7 @@
 /** The calls of a session's transcripts, in the form of captured ones, so that the fold need not know where they come from. */
 import { hash } from 'node:crypto';
 import { costColumns, type NodeRow } from '../../model/node.ts';
+import { toolCallIn } from '../../model/tool-call.ts';
 import { noUsage, type Usage } from '../../model/usage.ts';
 import type { Priced, PriceOf } from '../../price/prices.ts';
 import { formatNamed } from '../../provider/formats.ts';
@@ -118,7 +119,7 @@ function nodeOf(
     call_id,
     provider,
     requested_at,
-    tool_calls: content.filter(({ type }) => type === 'tool_use' || type === 'server_tool_use').length,
+    tool_calls: content.filter((block) => toolCallIn(block) !== null).length,
     slice_id: null,
     model: storable(model),
     agent_name: identity.agent_name,

@@ -14,6 +14,7 @@ test('a call: its prompt, its answer and thinking, and what the provider says; i
       { type: 'text', text: '' },
       { type: 'text', text: 'so' },
       { type: 'tool_use', tool_name: 'Bash', tool_input: { command: 'ls' } },
+      { type: 'mcp_tool_use', content: { id: 'm', name: 'roll', server_name: 'dice', input: { of: 'six' } } },
     ],
     error_message: 'Overloaded',
   });

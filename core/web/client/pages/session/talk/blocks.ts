@@ -14,11 +14,17 @@ const PREVIEW = 512;
 
 /** What a call's answer shows itself: its tools, and the results that the provider has of them, are steps of their own. */
 export function answerBlocks(blocks: readonly ContentBlock[]): ShownBlock[] {
-  const requested = new Set(blocks.flatMap(({ tool_use_id }) => tool_use_id ?? []));
+  const requested = new Set(blocks.flatMap((block) => callId(block) || []));
   return blocks.flatMap((block, at) => {
-    if (block.type === 'tool_use' || block.type === 'server_tool_use') return [];
+    if (callId(block) !== null) return [];
     return requested.has(block.tool_result_id ?? '') ? [] : shownBlocks(block, at);
   });
+}
+
+/** The id of the call in a block; '' for none, null: it is no call. Calls of Anthropic's MCP connector are held whole. */
+function callId({ type, tool_use_id = '', content }: ContentBlock): string | null {
+  if (type === 'tool_use' || type === 'server_tool_use') return tool_use_id;
+  return type === 'mcp_tool_use' && isRecord(content) ? text(content.id) : null;
 }
 
 /** @param at its place; called by `flatMap`, which passes it */
