@@ -17,14 +17,20 @@ const RESPONSE_MS = 15_000;
 /** @throws {DatabaseError} no host can be reached that has the role @throws what the driver does about a DSN that it cannot read */
 export type ClientOpener = (options: ClientOptions) => Promise<postgres.Sql>;
 
+/**
+ * The host that was found last for a DSN, by its place among the hosts. All pools of the process share it: a cassette's stream has a pool of
+ * its own, and would wait again for a host that does not respond.
+ */
+const foundLast = new Map<string, number>();
+
 /** Opens clients of one connection each. With one host of any role it connects at its first query, else it is connected already. */
 export function clientOpener(dsn: string): ClientOpener {
-  let first = 0; // the host that was found last
   return async (options) => {
     const hosts = hostsOf(dsn);
     const roles = dsnParts(dsn).roles ?? (hosts.length > 1 ? DEFAULT_ROLES : ['any']);
     if (hosts.length === 1 && roles.includes('any')) return client(dsn, options);
     let failure: unknown;
+    const first = foundLast.get(dsn) ?? 0;
     let candidates = [...hosts.keys()].map((i) => (i + first) % hosts.length);
     for (const role of roles) {
       const ofOtherRole: number[] = [];
@@ -36,7 +42,7 @@ export function clientOpener(dsn: string): ClientOpener {
         });
         if (opened === null) ofOtherRole.push(i);
         else if (opened !== 'unreachable') {
-          first = i;
+          foundLast.set(dsn, i);
           return opened;
         }
       }

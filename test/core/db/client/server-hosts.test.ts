@@ -15,7 +15,14 @@ const test = suite('hosts of a DSN (server)');
 const ROW_FALSE = Buffer.from('D\0\0\0\x0b\0\x01\0\0\0\x01f', 'latin1');
 const ROW_TRUE = Buffer.from('D\0\0\0\x0b\0\x01\0\0\0\x01t', 'latin1');
 
-type Host = { port: number; connections: number; isStandby: boolean; isAway: boolean; close(): Promise<void> };
+type Host = {
+  port: number;
+  connections: number;
+  isStandby: boolean;
+  isAway: boolean;
+  isSilent: boolean;
+  close(): Promise<void>;
+};
 
 /** A host before the database, which may be taken for a standby. */
 async function startHost(isStandby: boolean): Promise<Host> {
@@ -26,6 +33,7 @@ async function startHost(isStandby: boolean): Promise<Host> {
     const far = connect(Number(target || 5432), hostname);
     for (const socket of [near, far]) sockets.add(socket.on('error', () => {}));
     if (host.isAway) near.resetAndDestroy();
+    if (host.isSilent) return;
     near.pipe(far);
     far.on('data', (bytes: Buffer) => {
       const at = host.isStandby ? bytes.indexOf(ROW_FALSE) : -1;
@@ -37,7 +45,8 @@ async function startHost(isStandby: boolean): Promise<Host> {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const host: Host = {
-    ...{ port: (server.address() as AddressInfo).port, connections: 0, isStandby, isAway: false },
+    ...{ port: (server.address() as AddressInfo).port, connections: 0, isStandby },
+    ...{ isAway: false, isSilent: false },
     async close() {
       const closed = new Promise((done) => server.close(done));
       for (const socket of sockets) socket.destroy();
@@ -131,6 +140,26 @@ test('after a fail-over the next connections lead to the new primary', async () 
   } finally {
     await pool.close();
     await hosts[1].close();
+  }
+});
+
+test('a new pool begins with the host that another one found last, and does not wait for one that is silent', async () => {
+  const hosts = [await startHost(true), await startHost(false), await startHost(true)] as const;
+  const address = through(hosts);
+  const began = performance.now();
+  try {
+    assert.is(await failureThrough(address), null);
+    hosts[0].isSilent = true;
+    assert.is(await failureThrough(address), null);
+    assert.equal([hosts[0].connections, hosts[1].connections], [1, 2]);
+    assert.ok(performance.now() - began < 5_000);
+    hosts[1].isAway = true; // and after a fail-over it looks at the others
+    hosts[2].isStandby = false;
+    assert.is(await failureThrough(address), null);
+    assert.is(await failureThrough(address), null);
+    assert.equal([hosts[0].connections, hosts[1].connections, hosts[2].connections], [1, 3, 2]);
+  } finally {
+    for (const host of hosts) await host.close();
   }
 });
 
