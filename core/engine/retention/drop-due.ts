@@ -3,9 +3,10 @@ import type { Partition } from '../../db/partition/partitions.ts';
 import type { DueBefore } from '../../db/retention/due-sessions.ts';
 import type { RetentionRules } from '../../model/retention.ts';
 import { dropPartition, isWorthDropping } from './drop-partition.ts';
-import { forSize, tooOld } from './due-before.ts';
+import { BY_DAYS, BY_SIZE, forSize, tooOld } from './due-before.ts';
 import { excessTurns } from './excess-turns.ts';
 import { type BatchRemoved, completeRemovals, type Removing } from './remove-batch.ts';
+import { removeDue } from './remove-due.ts';
 
 /** `now`: milliseconds since 1970. */
 type Dropping = Removing & { rules: RetentionRules; now: number; add(removed: BatchRemoved): void };
@@ -31,23 +32,33 @@ export async function dropTooOld(dropping: Dropping): Promise<void> {
       !(isOlder(partition, old.before) && (await isWorthDropping(dropping, partition, old)))
     )
       continue;
-    await drop(dropping, partition, due, partition.leaving ?? 'retention.days');
+    await drop(dropping, partition, due, partition.leaving ?? BY_DAYS);
   }
 }
 
-const BY_SIZE = 'retention.max_bytes';
-
-/** Never the one that is stored in now. */
+/** The oldest first; of one that is not worth dropping the sessions go by their rows before a younger one goes. Never the one that is stored in now. */
 export async function dropForSize(dropping: Dropping): Promise<void> {
   const { database, rules, now, signal } = dropping;
   if (rules.maxBytes === null) return;
   for (const partition of await database.execute('partitions', {})) {
     if (partition.ended_at === null || signal.aborted) return;
-    if (excessTurns(await database.execute('measureStored', {}), rules.maxBytes).turns === 0) return;
+    if ((await excessNow(dropping)) === 0) return;
     const due = endedIn(partition, forSize(rules, now));
     if (await isWorthDropping(dropping, partition, due)) await drop(dropping, partition, due, BY_SIZE);
+    else await removeForSize(dropping, due);
   }
 }
+
+/** By rows, until the size is reached or none is due: how much a removal frees is an estimate, so it is measured again. */
+async function removeForSize(dropping: Dropping, due: DueBefore): Promise<void> {
+  const { add, signal } = dropping;
+  for (let most = await excessNow(dropping); most > 0 && !signal.aborted; most = await excessNow(dropping))
+    if ((await removeDue(dropping, due, { most, reason: BY_SIZE, add })) > 0) return;
+}
+
+/** In turns. */
+const excessNow = async ({ database, rules }: Dropping): Promise<number> =>
+  excessTurns(await database.execute('measureStored', {}), rules.maxBytes).turns;
 
 /** A session that went on after the partition is younger than others that stay. */
 const endedIn = ({ ended_at }: Partition, due: DueBefore): DueBefore => ({

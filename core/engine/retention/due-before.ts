@@ -2,6 +2,10 @@
 import type { DueBefore } from '../../db/retention/due-sessions.ts';
 import type { RetentionRules } from '../../model/retention.ts';
 
+/** The settings by which something goes, as its tombstones name them. */
+export const BY_DAYS = 'retention.days';
+export const BY_SIZE = 'retention.max_bytes';
+
 const DAY_MS = 86_400_000;
 
 /** A session that was seen later goes on: it is not removed for its size. */

@@ -2,15 +2,15 @@
  * One sweep of retention: removes sessions that are too old, then the oldest while the database is too large, then their slices. Where the
  * tables are partitioned, it drops whole partitions first.
  */
-import type { DueBefore } from '../../db/retention/due-sessions.ts';
 import type { Removed } from '../../db/retention/removals.ts';
 import type { RetentionRules } from '../../model/retention.ts';
 import { exclusively } from '../exclusively.ts';
 import { collectSlices } from '../gc/collect-slices.ts';
 import { completeOpen, dropForSize, dropTooOld, waitingPartitions } from './drop-due.ts';
-import { forSize, parkedTooOld, tooOld } from './due-before.ts';
+import { BY_DAYS, BY_SIZE, forSize, parkedTooOld, tooOld } from './due-before.ts';
 import { excessTurns } from './excess-turns.ts';
-import { type Removing, removeBatch } from './remove-batch.ts';
+import type { BatchRemoved, Removing } from './remove-batch.ts';
+import { removeDue } from './remove-due.ts';
 
 type Sweep = Removing & {
   rules: RetentionRules;
@@ -25,7 +25,6 @@ type Sweep = Removing & {
 /** `unreachable`: the size cannot be reached, since what is left is starred, kept for ever or goes on. */
 export type Swept = Removed & { unreachable: boolean };
 
-const LISTED = { sessions: 200, turns: 500 }; // at most so many turns together in a batch, or one session
 const PARKED = 100;
 
 /** Nothing is removed by a dry run. @returns what was removed; null: nothing was to be */
@@ -35,7 +34,7 @@ export async function sweepRetention(sweep: Sweep): Promise<Swept | null> {
   const began_at = new Date(now).toISOString();
   const { execute } = database;
   const removed = { sessions: 0, raw_turns: 0, parked_turns: 0, slices: 0, slice_bytes: 0, freed_bytes: 0 };
-  const add = ({ sessions, turns }: { sessions: number; turns: number }) => {
+  const add = ({ sessions, turns }: BatchRemoved) => {
     removed.sessions += sessions;
     removed.raw_turns += turns;
   };
@@ -46,10 +45,11 @@ export async function sweepRetention(sweep: Sweep): Promise<Swept | null> {
   await completeOpen(partitions);
   const old = tooOld(rules, now);
   const waiting = waitingPartitions(await execute('partitions', {}), old);
-  await removeDue(sweep, { ...old, waiting }, { most: Number.POSITIVE_INFINITY, reason: 'retention.days', add });
+  await removeDue(sweep, { ...old, waiting }, { most: Number.POSITIVE_INFINITY, reason: BY_DAYS, add });
   await dropForSize(partitions);
   const excess = excessTurns(await execute('measureStored', {}), rules.maxBytes);
-  const left = excess.turns === 0 ? 0 : await removeDue(sweep, forSize(rules, now), sizeOptions(excess.turns, add));
+  const options = { most: excess.turns, reason: BY_SIZE, add };
+  const left = excess.turns === 0 ? 0 : await removeDue(sweep, forSize(rules, now), options);
   removed.parked_turns = await removeParked(sweep);
 
   const { mayCollect = true } = sweep;
@@ -67,34 +67,6 @@ export async function sweepRetention(sweep: Sweep): Promise<Swept | null> {
   if (removed.raw_turns + removed.parked_turns + removed.slices > 0)
     await execute('recordRemoval', { kind: 'retention', began_at, removed });
   return { ...removed, unreachable: left > 0 };
-}
-
-type RemoveOptions = { most: number; reason: string; add(removed: { sessions: number; turns: number }): void };
-
-const sizeOptions = (most: number, add: RemoveOptions['add']): RemoveOptions => ({
-  ...{ most, reason: 'retention.max_bytes', add },
-});
-
-/** Removes sessions, the oldest first, until as many turns are gone. @returns how many could not be removed */
-async function removeDue(sweep: Sweep, due: DueBefore, { most, reason, add }: RemoveOptions): Promise<number> {
-  const { database, signal } = sweep;
-  const except = new Set<string>();
-  let wanted = most;
-  while (wanted > 0 && !signal.aborted) {
-    const listed = await database.execute('dueSessions', { ...due, except: [...except], limit: LISTED.sessions });
-    if (listed.length === 0) return Number.isFinite(wanted) ? wanted : 0;
-    let turns = 0;
-    const batch = listed.filter(({ turns: own }, i) => {
-      const fits = i === 0 || (turns + own <= LISTED.turns && turns < wanted);
-      turns = fits ? turns + own : Number.POSITIVE_INFINITY; // the others are listed again, in their order
-      return fits;
-    });
-    const removed = await removeBatch(sweep, batch, reason);
-    add(removed);
-    wanted -= removed.turns;
-    for (const session_id of removed.passed) except.add(session_id);
-  }
-  return 0;
 }
 
 /** Turns that were set aside unread name no session: they go by their own age. */

@@ -188,6 +188,40 @@ test('a partition of which most stays is not dropped: the rows of the others are
   await assertVerified(database);
 });
 
+test('for the size the sessions of an older partition go by rows before a younger partition is dropped', async () => {
+  const database = await opened(partitionedDatabase(dsn));
+  const numbered = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name} ${i}`);
+  const [old, young] = [numbered('old', 9), numbered('young', 4)];
+  const age = (names: string[], days: number) =>
+    Object.fromEntries(names.map((name, i) => [name, { turns: 1, days: days - i / 10 }]));
+  await storeAged(database, { ...age(old, 60), starred: { turns: 6, days: 50 } });
+  await database.execute('editSession', { session_id: session('starred'), edits: { starred: true } });
+  await changePartition(database);
+  await storeAged(database, age(young, 40));
+  await changePartition(database, daysAgo(20));
+  await database.sql(`update svc.partitions set ended_at = $1 where partition_no = 1`, [daysAgo(44)]);
+  await storeAged(database, { fresh: { turns: 1, days: 1 } });
+  const sweepToLess = async () => {
+    const { bytes, free_bytes } = await database.execute('measureStored', {});
+    return sweep(database, { maxBytes: bytes - free_bytes - 1 });
+  };
+  await sweepToLess(); // the first partition, which is empty
+  const tables = ['raw_turns_kept', 'raw_turns_p1', 'raw_turns_p2', 'raw_turns_p3'];
+  assert.equal(await tablesOf(database, 'raw_turns'), tables);
+
+  const removed = (await sweepToLess())?.sessions ?? 0;
+  assert.ok(removed > 0 && removed < old.length, `${removed} sessions`);
+  assert.equal(await tablesOf(database, 'raw_turns'), tables);
+  const left = [...old.slice(removed), 'starred', ...young, 'fresh'];
+  assert.equal(await listed(database), left.map(session).sort());
+  await assertVerified(database);
+
+  await sweep(database, { maxBytes: 1 });
+  assert.equal(await listed(database), [session('starred')]);
+  assert.equal(await tablesOf(database, 'raw_turns'), ['raw_turns_kept', 'raw_turns_p1', 'raw_turns_p3']);
+  await assertVerified(database);
+});
+
 test('sessions of a partition that is not old enough wait for the rest of it, but for a project with days of its own', async () => {
   const database = await opened(partitionedDatabase(dsn));
   await storeAged(database, { old: { turns: 1, days: 50 }, brief: { turns: 1, days: 50 } });
