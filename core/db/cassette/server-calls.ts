@@ -10,7 +10,8 @@ import type { Login } from './names.ts';
 /** Of one cassette in this process. */
 const CONNECTIONS = 4;
 
-type Deps = { dsn: string; pooled: boolean; login: () => Promise<Login>; statements: Semaphore };
+/** `idleSeconds`: after which the connections of statements are closed, if not the pool's own. */
+type Deps = { dsn: string; pooled: boolean; login: () => Promise<Login>; statements: Semaphore; idleSeconds?: number };
 
 export type ServerCalls = CassetteCalls & {
   /** Logs in once. @throws {DatabaseError} */
@@ -18,15 +19,15 @@ export type ServerCalls = CassetteCalls & {
   close(): Promise<void>;
 };
 
-export function serverCalls({ dsn, pooled, login, statements }: Deps): ServerCalls {
+export function serverCalls({ dsn, pooled, login, statements, idleSeconds }: Deps): ServerCalls {
   let pool: Promise<Pool> | undefined;
   const streams = new Set<Pool>();
-  const openOwnPool = async (size: number) => {
+  const openOwnPool = async (options: { size: number; idleSeconds?: number }) => {
     const { openPool } = await import('../client/server.ts'); // with all operations, which embedded databases run in another thread
-    return openPool({ dsn, pooled, size, login: await login() });
+    return openPool({ dsn, pooled, login: await login(), ...options });
   };
   const sharedPool = () => {
-    pool ??= openOwnPool(CONNECTIONS);
+    pool ??= openOwnPool({ size: CONNECTIONS, ...(idleSeconds !== undefined && { idleSeconds }) });
     pool.catch(() => {
       pool = undefined;
     });
@@ -50,7 +51,8 @@ export function serverCalls({ dsn, pooled, login, statements }: Deps): ServerCal
       }
     },
     async *stream(call, limitMs) {
-      const own = await openOwnPool(1); // one connection, so that all statements run on it
+      // One connection, so that all statements run on it. The driver sees no transaction: between two batches it would take it for idle.
+      const own = await openOwnPool({ size: 1, idleSeconds: 0 });
       streams.add(own);
       const db = own.sqlFor(limitMs);
       try {

@@ -65,13 +65,24 @@ const DRIVER_MS = 100;
 const SLACK_MS = 5000;
 const LONGEST_MS = 2 ** 31 - 1; // as timers and `statement_timeout` count
 
-/** `login` overrides the one in the DSN. */
+/** A connection without a statement for so long is closed. */
+const IDLE_SECONDS = 60;
+
+/** `login` overrides the one in the DSN. `idleSeconds` 0: a connection stays, as one whose transaction spans several calls must. */
 type PoolOptions = Pick<Server, 'dsn' | 'pooled' | 'size'> & {
   login?: { user?: string; password?: string };
   slackMs?: number;
+  idleSeconds?: number;
 };
 
-export function openPool({ dsn, pooled, size, login = {}, slackMs = SLACK_MS }: PoolOptions): Pool {
+export function openPool({
+  dsn,
+  pooled,
+  size,
+  login = {},
+  slackMs = SLACK_MS,
+  idleSeconds = IDLE_SECONDS,
+}: PoolOptions): Pool {
   const idle: Connection[] = [];
   const waiting: ((connection: Connection | null) => void)[] = [];
   const openClient = clientOpener(dsn);
@@ -89,7 +100,7 @@ export function openPool({ dsn, pooled, size, login = {}, slackMs = SLACK_MS }: 
       idle.splice(at, 1);
       connectionCount -= 1;
     };
-    const opened = await openClient({ ...login, prepare: !pooled, idle_timeout: 60, onclose });
+    const opened = await openClient({ ...login, prepare: !pooled, idle_timeout: idleSeconds, onclose });
     const connection: Connection = { client: opened, lost: false, limitMs: 0, unanswered: new Set() };
     return connection;
   };
