@@ -69,16 +69,15 @@ export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): Cas
     async provision(request) {
       await database.execute('provisionCassette', request);
       if (kind === 'embedded') return;
-      await disconnect(request.name);
-      await onServer(request.name)
-        .probe()
-        .catch((error: Error) => {
-          throw new GrantsUnavailable(
-            `Cannot log in as its role: ${error.message}; the server (and a pooler before it) has to let it in with a password`,
-            '',
-            { cause: error },
-          );
-        });
+      const calls = onServer(request.name);
+      await calls.renew(); // the cassette as it was before may still run
+      await calls.probe().catch((error: Error) => {
+        throw new GrantsUnavailable(
+          `Cannot log in as its role: ${error.message}; the server (and a pooler before it) has to let it in with a password`,
+          '',
+          { cause: error },
+        );
+      });
     },
     missingViews: (views) => database.execute('missingViews', { views }),
     async migrate(name, migrations, { builtIn = false } = {}) {

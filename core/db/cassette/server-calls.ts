@@ -16,6 +16,9 @@ type Deps = { dsn: string; pooled: boolean; login: () => Promise<Login>; stateme
 export type ServerCalls = CassetteCalls & {
   /** Logs in once. @throws {DatabaseError} */
   probe(): Promise<void>;
+  /** From now on statements log in anew. What runs ends on the connection that it has, and so do streams. */
+  renew(): Promise<void>;
+  /** Ends streams too. */
   close(): Promise<void>;
 };
 
@@ -28,16 +31,24 @@ export function serverCalls({ dsn, pooled, login, statements, idleSeconds }: Dep
   };
   const sharedPool = () => {
     pool ??= openOwnPool({ size: CONNECTIONS, ...(idleSeconds !== undefined && { idleSeconds }) });
-    pool.catch(() => {
-      pool = undefined;
+    const opening = pool;
+    opening.catch(() => {
+      if (pool === opening) pool = undefined;
     });
-    return pool;
+    return opening;
   };
   /** A pooler does not keep a connection's settings, so the limit goes with each call. */
   const withTimeout = (call: StatementCall, limitMs: number): StatementCall =>
     pooled ? { ...call, settings: [...call.settings, ['statement_timeout', String(limitMs)]] } : call;
 
+  const renew = async () => {
+    const previous = pool;
+    pool = undefined;
+    await (await previous?.catch(() => undefined))?.close();
+  };
+
   return {
+    renew,
     async probe() {
       await (await sharedPool()).sqlFor(10_000).rows(sql`select 1 as one`);
     },
@@ -73,7 +84,7 @@ export function serverCalls({ dsn, pooled, login, statements, idleSeconds }: Dep
     },
     async close() {
       await Promise.all([...streams].map((own) => own.close()));
-      await (await pool?.catch(() => undefined))?.close();
+      await renew();
     },
   };
 }

@@ -40,6 +40,7 @@ export function connectServer({ dsn, pooled, size, statementTimeoutMs }: Server)
 export type Pool = {
   /** `limitMs`: how long each statement may take before it is cancelled and its connection discarded. */
   sqlFor(limitMs: number): Sql;
+  /** Ends the connections: one in use when what runs on it is over. */
   close(): Promise<void>;
 };
 
@@ -87,6 +88,7 @@ export function openPool({
   const waiting: ((connection: Connection | null) => void)[] = [];
   const openClient = clientOpener(dsn);
   let connectionCount = 0;
+  let isClosed = false;
 
   const newConnection = async (): Promise<Connection> => {
     const onclose = () => {
@@ -108,8 +110,11 @@ export function openPool({
   const passOn = (connection: Connection | null) => {
     const next = waiting.shift();
     if (next) next(connection);
-    else if (connection) idle.push(connection);
-    else connectionCount -= 1;
+    else if (connection && !isClosed) idle.push(connection);
+    else {
+      connectionCount -= 1;
+      void connection?.client.end({ timeout: 5 });
+    }
   };
   const acquire = async (): Promise<Connection> => {
     const existing = idle.pop(); // the one used last, so that the others become idle and close
@@ -152,7 +157,10 @@ export function openPool({
   return {
     sqlFor,
     async close() {
-      await Promise.all(idle.splice(0).map(({ client }) => client.end({ timeout: 5 })));
+      isClosed = true;
+      const unused = idle.splice(0);
+      connectionCount -= unused.length;
+      await Promise.all(unused.map(({ client }) => client.end({ timeout: 5 })));
     },
   };
 }
