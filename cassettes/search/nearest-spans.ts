@@ -53,15 +53,30 @@ export async function nearestSpans(
       if (hits.length >= top_k || (few && near.length < most)) return hits;
     }
     // all near chunks were of few spans, of deleted ones, or of spans without what the filter requires
-    const limits = matching ? { candidates: null, most, among: matching } : { candidates: null, most: null };
-    const every = await nearest(store, query, limits);
-    return await hitsOf(db, relations, every, top_k);
+    if (!matching) return await hitsOfPages(db, store, relations, query);
+    const near = await nearest(store, query, { candidates: null, most, among: matching });
+    return await hitsOf(db, relations, near, top_k);
   } catch (error) {
     throw explained(error, relations);
   }
 }
 
 const ANY: SpanCondition = { sql: '', values: [] };
+
+/** Spans of a page: all of a large store would not fit into one result. Each page compares every chunk. */
+const PAGE = 5_000;
+
+/** Goes on from page to page, the nearest first, until there are enough hits or no more spans. */
+async function hitsOfPages(db: Db, store: VectorStore, relations: Relations, query: NearestQuery): Promise<SpanHit[]> {
+  const hits: SpanHit[] = [];
+  for (let after: Near | undefined, more = true; more; ) {
+    const page = await nearest(store, query, { candidates: null, most: PAGE, ...(after && { after }) });
+    hits.push(...(await hitsOf(db, relations, page, query.top_k - hits.length)));
+    after = page.at(-1);
+    more = hits.length < query.top_k && page.length === PAGE;
+  }
+  return hits;
+}
 
 /** Of so many spans that match a filter every chunk is compared; of more the index names those that are near. */
 const MOST_COMPARED = 3_000;
@@ -94,22 +109,25 @@ async function areFew(db: Db, store: VectorStore, model: string): Promise<boolea
 type NearestLimits = {
   /** How many chunks the index returns; null: every chunk is compared, without the index. */
   candidates: number | null;
-  /** The limit of spans; null: none. */
-  most: number | null;
+  /** The limit of spans. */
+  most: number;
   /** Only these. Absent: all. */
   among?: readonly SpanKey[];
+  /** Only those behind this one in the order of the result; not together with `among`. */
+  after?: Near;
 };
 
 async function nearest(
   store: VectorStore,
   { model, vector }: NearestQuery,
-  { candidates, most, among }: NearestLimits,
+  { candidates, most, among, after }: NearestLimits,
 ): Promise<Near[]> {
   const distance = distanceTo(vector.length);
   const limited = candidates === null ? '' : `order by ${distance} limit ${candidates}`;
   const keys = among
     ? `join jsonb_to_recordset($4::jsonb) as k (trace_id uuid, span_id uuid) using (trace_id, span_id)`
     : '';
+  const behind = after ? 'where (distance, trace_id, span_id) > ($4::double precision, $5::uuid, $6::uuid)' : '';
   const text = `
     with near as materialized (
       select trace_id, span_id, snippet, ${distance} as distance
@@ -119,7 +137,8 @@ async function nearest(
       select distinct on (trace_id, span_id) trace_id, span_id, snippet, distance
         from near order by trace_id, span_id, distance
     )
-    select trace_id, span_id, snippet, distance from best order by distance, trace_id, span_id limit $3::integer`;
+    select trace_id, span_id, snippet, distance from best ${behind}
+     order by distance, trace_id, span_id limit $3::integer`;
   const settings =
     candidates === null
       ? {}
@@ -127,7 +146,8 @@ async function nearest(
           enable_seqscan: false, // without statistics of the table the planner avoids the index
           ...{ 'hnsw.ef_search': candidates, 'hnsw.iterative_scan': 'strict_order' },
         };
-  const parameters = [model, `[${vector.join(',')}]`, most, ...(among ? [JSON.stringify(among)] : [])];
+  const bounds = among ? [JSON.stringify(among)] : after ? [after.distance, after.trace_id, after.span_id] : [];
+  const parameters = [model, `[${vector.join(',')}]`, most, ...bounds];
   const { rows } = await store.query<Near>(text, parameters, { settings });
   return rows;
 }
