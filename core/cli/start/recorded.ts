@@ -15,7 +15,7 @@ const POLL_MS = 100;
 const REPLY_MS = 2_000;
 const TITLE_LENGTH = 60;
 
-/** `ofAll`: of all programs meanwhile, since nothing in a call says which one made it. */
+/** `ofAll`: of all programs meanwhile, since nothing in a call says which one or which run made it. */
 export type Recorded = { sessions: Session[]; settled: boolean; ofAll: boolean };
 type RunQuery = {
   api: string;
@@ -42,7 +42,7 @@ export async function recordedSessions({ api, token, ...run }: RunQuery): Promis
     const page = await get<SessionPage>('/v1/sessions?limit=50');
     if (page === null) return null;
     const sessions = page.items.filter((session) => isOfRun(session, run));
-    return { sessions, settled: inARow >= 2, ofAll: !run.hasEnvelope && run.harnessId === null };
+    return { sessions, settled: inARow >= 2, ofAll: !run.hasEnvelope && isUncertain(run.harnessId, sessions) };
   }
 }
 
@@ -57,16 +57,23 @@ function isOfRun(session: Session, { run, hasEnvelope, harnessId, cwd }: OfRun):
   return [harnessId, 'unknown'].includes(session.harness_id) && (session.cwd === undefined || session.cwd === cwd);
 }
 
+/** Several of one harness may be of one run, or of two in the same folder at once. */
+const isUncertain = (harnessId: string | null, sessions: readonly Session[]): boolean =>
+  harnessId === null || rootsOf(sessions).length > 1;
+
+/** Without those that others of them started. */
+function rootsOf(sessions: readonly Session[]): Session[] {
+  const ids = new Set(sessions.map(({ id }) => id));
+  return sessions.filter(({ parent_session_id: parent }) => parent === undefined || !ids.has(parent));
+}
+
 /** The line, without its end. */
 export function recordedLine(
   { sessions, settled, ofAll }: Recorded,
   api: string,
   config: Pick<Config['api'], 'web_ui' | 'base_path' | 'token'>,
 ): string {
-  const ids = new Set(sessions.map(({ id }) => id));
-  const [newest, ...others] = sessions.filter(
-    ({ parent_session_id: parent }) => parent === undefined || !ids.has(parent),
-  );
+  const [newest, ...others] = rootsOf(sessions);
   if (newest === undefined)
     return settled
       ? 'nothing to show: no call came through the proxy, or only to sessions that are deleted'

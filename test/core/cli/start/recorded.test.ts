@@ -1,7 +1,10 @@
 /** What does the line after a run say? */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { recordedLine } from '../../../../core/cli/start/recorded.ts';
+import { recordedLine, recordedSessions } from '../../../../core/cli/start/recorded.ts';
 import { type Session, sessionExample } from '../../../../core/model/session.ts';
 
 const test = suite('the line after svc start');
@@ -29,6 +32,42 @@ test('several sessions are the newest and a count; those that it started itself 
 test('of a program whose calls do not name the run, it is what all programs recorded', () => {
   const all = recordedLine({ sessions: [session()], settled: true, ofAll: true }, API, config);
   assert.match(all, /^recorded meanwhile, by any program: 7d1c9f9e · /);
+});
+
+test('two sessions of a harness whose calls do not name their run may be of two runs, one is of this one', async () => {
+  const own = session({ harness_id: 'codex', cwd: '/work', last_seen_at: '2026-11-30T10:00:05.000000Z' });
+  const of = (name: string, more: Partial<Session> = {}) => ({
+    ...own,
+    id: `00000000-0000-4000-8000-00000000000${name}`,
+    ...more,
+  });
+  let items: Session[] = [];
+  const settled = { journal: { oldest_seconds: 0 }, derive: { queued: 0 } };
+  const service = createServer((request, response) =>
+    response.end(JSON.stringify(request.url?.startsWith('/v1/sessions') ? { items } : settled)),
+  ).listen(0, '127.0.0.1');
+  await once(service, 'listening');
+  const recorded = async (sessions: Session[]) => {
+    items = sessions;
+    return recordedSessions({
+      api: `http://127.0.0.1:${(service.address() as AddressInfo).port}`,
+      ...{ token: '', run: { id: 'run', startedAt: Date.parse('2026-11-30T10:00:00Z') } },
+      ...{ hasEnvelope: false, harnessId: 'codex', cwd: '/work' },
+    });
+  };
+  try {
+    const earlier = of('4', { last_seen_at: '2026-11-30T09:59:59.000000Z' });
+    const elsewhere = of('5', { cwd: '/other' });
+    for (const [sessions, ofAll] of [
+      [[own], false],
+      [[own, of('2', { parent_session_id: own.id })], false],
+      [[own, earlier, elsewhere], false],
+      [[own, of('3')], true],
+    ] as const)
+      assert.is((await recorded([...sessions]))?.ofAll, ofAll, `${sessions.length} sessions`);
+  } finally {
+    service.close();
+  }
 });
 
 test('a title is one line that does nothing to the terminal; a cost may be unknown in part or whole', () => {
