@@ -21,7 +21,7 @@ export const CostParts = z
         'of responses whose parts are not known: those that a release before the parts stored; left out when 0',
       ),
   })
-  .describe('USD; `output` without reasoning, with web searches; together exactly the cost')
+  .describe('USD; `output` without reasoning, with the fees of hosted tools; together exactly the cost')
   .openapi('CostParts');
 export type CostParts = z.infer<typeof CostParts>;
 
