@@ -67,15 +67,17 @@ export async function restoreRows(db: Sql, { schema, table, columns, rows }: Row
 
 const quotedName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** The key that hashes clients, so that a conversation goes on; the values of sequences, so that no id of a purged turn is taken again. */
+/**
+ * The key that hashes clients, so that a conversation goes on; the values of sequences, so that no id of a purged turn is taken again. It
+ * was made now: so it has an id of its own, by which `svc sync` notes what was sent, and gets what came after the backup once more.
+ */
 export async function restoreInstallation(
   db: Sql,
   { installation, sequences, purges }: Pick<BackupOpened, 'installation' | 'sequences'> & { purges: number },
 ): Promise<void> {
   await db.rows(sql`
     update svc.installation
-       set identity_key = decode(${installation.identity_key}, 'hex'), created_at = ${installation.created_at}::timestamptz,
-           purges = ${purges}`);
+       set identity_key = decode(${installation.identity_key}, 'hex'), created_at = now(), purges = ${purges}`);
   for (const { name, last } of sequences)
     await db.rows(sql`
       select setval(format('%I.%I', schemaname, sequencename)::regclass, ${last}::bigint)
