@@ -1,6 +1,6 @@
 /** The commands that read the record, beside the service with the cassettes that come with it: what they find by themselves, follow and export. */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import OpenAI from 'openai';
 import * as assert from 'uvu/assert';
 import { svc as svcHere } from '../support/cli-program.ts';
@@ -29,7 +29,10 @@ onEmbeddedDatabase(
       const { status, out, err } = await svc(folder, ['export', '1', '-o', file]);
       assert.equal([status, out], [0, ''], err);
       assert.match(readFileSync(file, 'utf8').split('\n')[0] ?? '', first);
-      assert.not.ok(existsSync(`${file}.part`));
+      assert.equal(
+        readdirSync(dirname(file)).filter((name) => name.endsWith('.part')),
+        [],
+      );
       const all = await svc(folder, ['export', '--since', '2026-01-01', '--detail', 'traces']);
       assert.is(all.out.trimEnd().split('\n').length, 12, all.err);
       const away = await svc(folder, ['export', '1', '-o', join(folder, 'nowhere', 'x.jsonl')]);

@@ -1,4 +1,6 @@
 /** `svc backup`: one file with everything that cannot be derived again, from the service that runs or from the database itself. */
+
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
@@ -33,7 +35,7 @@ export async function backUp(
     return;
   }
   const file = resolve(io.cwd, output);
-  const part = `${file}.part`;
+  const part = `${file}.${randomUUID()}.part`; // its own: a backup may begin before another into the same file has ended
   const progress = terminalProgress(io.err);
   try {
     const written = createWriteStream(part, { mode: 0o600, flush: true });

@@ -1,4 +1,5 @@
 /** `svc export`: whole sessions as lines of JSON, of the export cassette, to standard output or a file that is complete once it has its name. */
+import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
@@ -55,7 +56,7 @@ export async function exportSessions(
 
 /** Returns the bytes written. */
 async function writeWhole(body: IncomingMessage, path: string, { err, isInteractive }: Io): Promise<number> {
-  const unfinished = `${path}.part`;
+  const unfinished = `${path}.${randomUUID()}.part`;
   const file = createWriteStream(unfinished);
   const progress = setInterval(() => isInteractive && err(`\r${sized(file.bytesWritten)} …`), PROGRESS_MS);
   try {

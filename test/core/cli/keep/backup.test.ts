@@ -1,7 +1,7 @@
 /** A backup goes from an embedded database to a server and back: what is read from it is the same, and a damaged file writes nothing. */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -143,6 +143,7 @@ let source: LoadedConfig;
 let before: Shown;
 let file: string;
 let verified: string;
+let installed: { identity_key: string; installation_id: string };
 
 const talk = () => {
   const printed = { out: '', err: '' };
@@ -195,6 +196,7 @@ test.before(async () => {
   const database = await embeddedDatabase({ folder: join(cwd, '.svc') });
   await fill(database);
   before = await shown(database);
+  installed = await database.execute('installation', {});
   await database.close();
   source = loadedAt(cwd);
   file = join(cwd, 'backup');
@@ -211,9 +213,12 @@ test('the file is whole, only its owner reads it, and it counts what it holds', 
     [file, 4, 8, 3],
   );
   assert.is(made.rows['cassette_my_notes.parts'], 3);
-  assert.not.ok(existsSync(`${file}.part`));
+  assert.equal(unfinished(dirname(file)), []);
   assert.is((await stat(file)).mode & 0o777, 0o600);
 });
+
+/** Files that are not whole. */
+const unfinished = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.part'));
 
 const cluster = process.env.SVC_TEST_DSN;
 
@@ -236,6 +241,9 @@ async function goesRound({ pooled }: { pooled: boolean }): Promise<void> {
       from = again;
       const database = await opened(target);
       try {
+        const own = await database.execute('installation', {});
+        assert.is(own.identity_key, installed.identity_key);
+        assert.is.not(own.installation_id, installed.installation_id, 'svc sync sends it what came after the backup');
         const after = await shown(database);
         for (const path of Object.keys(before)) assert.equal(after[path], before[path], path);
         await takeIn(database, [
@@ -278,7 +286,7 @@ test('a folder that cannot be used is named, and not the file that would be writ
     (error as Error).message,
     `Cannot make a backup: the database in '${join(cwd, '.svc')}' cannot be opened (ERR_FS_EISDIR)`,
   );
-  assert.not.ok(existsSync(join(cwd, 'out.part')));
+  assert.equal(unfinished(cwd), []);
 });
 
 test('a database that holds anything is left alone', async () => {
