@@ -54,9 +54,11 @@ async function namedSession(found: FoundTranscript): Promise<string | null> {
   return typeof named === 'string' ? named : null;
 }
 
-/** What the file beside the agent's says of how it was started. */
+/** What the file beside the agent's says of how it was started; nothing where it is missing, or was cut when the harness was killed. */
 async function spawnOf(path: string): Promise<Partial<TranscriptHead>> {
-  const meta = parseJson(await readFile(path.replace(/\.jsonl$/, '.meta.json'), 'utf8').catch(() => 'null'));
+  const meta = await readFile(path.replace(/\.jsonl$/, '.meta.json'), 'utf8')
+    .then(parseJson)
+    .catch(() => null);
   if (!isObject(meta)) return {};
   const { agentType, description, toolUseId } = meta;
   return {

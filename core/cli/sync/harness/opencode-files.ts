@@ -35,13 +35,19 @@ type SessionRow = { id: string; time_updated: number; message_at: number; part_a
 async function* find(places: Places): AsyncGenerator<FoundTranscript> {
   const file = databaseOf(places);
   if (!(await stat(file).catch(() => null))) return;
-  const database = await openSqlite(file).catch(() => null);
-  if (database === null) {
+  const sessions = await sessionsIn(file).catch(() => null); // a database of another program fails at the first query too
+  if (sessions === null) {
     yield { path: file, bytes: 0, mtimeMs: Date.now(), unreadable: 'it is no database of opencode' };
     return;
   }
+  for (const { id, time_updated, message_at, part_at, bytes } of sessions)
+    yield { path: `${file}#${id}`, bytes, mtimeMs: Math.max(time_updated, message_at, part_at) };
+}
+
+async function sessionsIn(file: string): Promise<SessionRow[]> {
+  const database = await openSqlite(file);
   try {
-    const sessions = database.all<SessionRow>(
+    return database.all<SessionRow>(
       `select s.id, s.time_updated, coalesce(m.at, 0) as message_at, coalesce(p.at, 0) as part_at, coalesce(p.bytes, 0) as bytes
          from session s
          left join (select session_id, max(time_updated) as at from message group by session_id) m on m.session_id = s.id
@@ -49,8 +55,6 @@ async function* find(places: Places): AsyncGenerator<FoundTranscript> {
            on p.session_id = s.id
         order by s.id`,
     );
-    for (const { id, time_updated, message_at, part_at, bytes } of sessions)
-      yield { path: `${file}#${id}`, bytes, mtimeMs: Math.max(time_updated, message_at, part_at) };
   } finally {
     database.close();
   }

@@ -122,7 +122,11 @@ test('opencode: the sessions of its database as lines; a sub-agent names its par
   );
   const tool = main?.records[2].parts[2];
   assert.equal([tool.messageID, tool.tool, tool.state.output], ['msg_2', 'bash', 'a.txt']);
+  database.exec('drop table part'); // a version of opencode that keeps them otherwise
   database.close();
+  const unreadable: (string | undefined)[] = [];
+  for await (const one of opencodeFiles.find({ env: {}, home })) unreadable.push(one.unreadable);
+  assert.equal(unreadable, ['it is no database of opencode']);
 });
 
 test.run();

@@ -78,6 +78,17 @@ const listening = async (use: (listener: Listener) => Promise<void>, verdict?: (
   }
 };
 
+test('an agent is sent though what stands beside its file was cut when the harness was killed', async ({ home }) => {
+  const agent = `${PROJECT}/${SESSION}/subagents/agent-a9b2`;
+  await put(home, `${agent}.jsonl`, jsonLines({ ...userRecord(1), agentId: 'a9b2' }));
+  await put(home, `${agent}.meta.json`, '{"agentType": "Exp');
+  await listening(async (listener) => {
+    const { code } = await run(home, listener.address);
+    const [{ session, agent_id, agent_type }] = bodiesOf(listener) as [Json];
+    assert.equal([code, session.harness_session_id, agent_id, agent_type], [0, SESSION, 'a9b2', undefined]);
+  });
+});
+
 test("each harness's files are found where it keeps them, and sent under the names that they state", async ({
   home,
 }) => {
