@@ -16,15 +16,19 @@ beginWithFlags();
 // Without a handler this signal opens Node's inspector, which gives access to every byte that passes, to whoever may signal us.
 process.on('SIGUSR1', () => {});
 
-// A reader that closes the pipe early (`svc contract | head`) is no failure, and a service does not end with the reader of its banner.
-const isService = ['serve', 'demo'].includes(process.argv[2] ?? '');
-const onClosed = (error: NodeJS.ErrnoException) => {
-  const isClosed = error.code === 'EPIPE' || (isService && error.code === 'EIO'); // EIO: its terminal was closed
-  if (!isClosed) throw error;
-  if (!isService) process.exit(0);
-};
-process.stdout.on('error', onClosed);
-if (isService) process.stderr.on('error', onClosed);
+// A reader that closes the pipe early (`svc contract | head`) is no failure. A service does not end with the reader of its banner, nor does
+// `svc start`, which still has to send what the harness wrote; and what is reported on stderr is never what a command is for.
+const [command = ''] = process.argv.slice(2);
+const isService = ['serve', 'demo'].includes(command);
+const outlivesReader = isService || command === 'start';
+const isClosed = ({ code = '' }: NodeJS.ErrnoException) => code === 'EPIPE' || code === 'EIO'; // EIO: its terminal was closed
+process.stdout.on('error', (error) => {
+  if (!isClosed(error)) throw error;
+  if (!outlivesReader) process.exit(0);
+});
+process.stderr.on('error', (error) => {
+  if (!isClosed(error)) throw error;
+});
 
 // Where the build made it all is in one file, which loads in half of the time.
 const { existsSync } = process.getBuiltinModule('node:fs');
