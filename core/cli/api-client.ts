@@ -95,7 +95,10 @@ export async function openApiClient(loaded: LoadedConfig): Promise<ApiClient> {
     response,
     json: async <T>(request: ApiRequest) => {
       const body = await bodyText(await response(request), request.what);
-      return (body === '' ? undefined : parseJson(body)) as T;
+      if (body === '') return undefined as T;
+      const parsed = jsonIn(body);
+      if (parsed !== undefined) return parsed as T;
+      throw new OperatorError(`Cannot ${request.what}: what ${address} responds is no JSON; is svc there?`);
     },
   };
 }
@@ -162,9 +165,18 @@ async function refusal(response: IncomingMessage, token: string): Promise<string
     return token === ''
       ? 'api.token is missing; set SVC_API_TOKEN to the token that the service was started with'
       : 'api.token is wrong; the service was started with another one';
-  const body = parseJson(await text(response)) as { detail?: unknown; error?: unknown } | null | undefined;
+  const body = jsonIn(await text(response)) as { detail?: unknown; error?: unknown } | null | undefined;
   const detail = body?.detail ?? body?.error;
   return typeof detail === 'string' ? plain(detail) : `the service answers with ${response.statusCode}`;
+}
+
+/** undefined: it is none, such as the page of a gateway in between. */
+function jsonIn(body: string): unknown {
+  try {
+    return parseJson(body);
+  } catch {
+    return undefined;
+  }
 }
 
 const reasonOf = (error: NodeJS.ErrnoException): string =>
