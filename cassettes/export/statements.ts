@@ -34,7 +34,8 @@ const traces = (which: string) => `
    cross join lateral (
          select count(*) as span_count, coalesce(sum(p.reasoning_tokens), 0) as reasoning_tokens,
                 coalesce(array_agg(distinct p.model collate "C")
-                           filter (where p.kind = 'llm' and p.usage is not null and p.cost_usd is null), '{}') as unpriced_models
+                           filter (where p.kind = 'llm' and p.usage is not null and p.cost_usd is null
+                                    and p.inherited_from_session_id is null), '{}') as unpriced_models
            from svc_v1.spans p where p.session_id = t.session_id and p.trace_id = t.trace_id) p`;
 
 /** Columns of `svc_v1.spans p`, with `input` and `output` as text. @param traceAt when its trace started */

@@ -161,6 +161,17 @@ databaseSuite('export of what is unusual', (test, database) => {
     assert.is(JSON.parse(body).traces[0].spans[0].output[0].text, text);
   });
 
+  test('a model without a price is one of the calls of the session itself, not of the history that it began with', async () => {
+    await insertSessions(database(), [{ n: 1 }, { n: 2 }]);
+    await insertTraces(database(), [{ n: 1, session: 1 }]);
+    const unpriced = { trace: 1, session: 1, usage_verbatim: { input_tokens: 1 }, cost_usd: null };
+    await insertSpans(database(), [
+      { n: 1, ...unpriced, model: 'inherited', inherited_from: idOf('session', 2) },
+      { n: 2, ...unpriced, model: 'own' },
+    ]);
+    assert.equal((await lineOf(1)).traces[0].trace.usage.unpriced_models, ['own']);
+  });
+
   test('what went in and out is as it was stored: nulls stay, and no number loses a digit', async () => {
     await insertSessions(database(), [{ n: 1 }]);
     await insertTraces(database(), [{ n: 1, session: 1 }]);
