@@ -84,7 +84,8 @@ const belongsToStarred = sql`
     )
     select 1 from above a join svc.session_edits e on e.session_id = a.session_id where e.starred_at is not null)`;
 
-/** The project of a session that was not derived yet, as its first turn names it. */
+/** The project of a session that was not derived yet: as derivation will have it, its last call that names one. */
 const undeclared = sql`
   (select t.identity ->> 'project' from svc.raw_turns t
-    where r.session_id is null and t.session_id = s.session_id order by t.session_seq limit 1)`;
+    where r.session_id is null and t.session_id = s.session_id and t.identity ->> 'project' <> ''
+    order by t.requested_at desc, t.session_seq desc limit 1)`;

@@ -107,6 +107,24 @@ databaseSuite('retention', (test, database) => {
     assert.is(await sweep(database(), { projects: new Map([['nobody', 1]]) }), null);
   });
 
+  test('a session that is not derived has the project that its last turns name, though the first ones name none', async () => {
+    await store({ ledger: { turns: 3, days: 90 }, none: { turns: 2, days: 90 } });
+    await database().sql('delete from svc.session_rollups');
+    const name = (project: string, seq: number) =>
+      database().sql(`
+        do $$ begin
+          perform set_config('svc.purge', 'on', true); -- else nobody changes a turn
+          update svc.raw_turns set identity = identity || '{"project":"${project}"}'
+           where session_seq = ${seq} and session_id = '${session('ledger')}';
+        end $$`);
+    await name('', 1);
+    await name('ledger', 2);
+    await name('', 3);
+    const projects = new Map([['ledger', null]]);
+    assert.is((await sweep(database(), { days: 30, projects }))?.sessions, 1);
+    assert.is((await sweep(database(), { days: 30 }))?.raw_turns, 3);
+  });
+
   test('a session that goes on after its removal is shown again, with the new turns only', async () => {
     await store({ back: { turns: 2, days: 50 } });
     await sweep(database(), { days: 30 });
