@@ -4,8 +4,8 @@
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { sliceReferences } from '../edit/slice-references.ts';
-import { hexArray, instant, pgArray } from '../literals.ts';
-import { type DueBefore, type DueSession, fromDue } from '../retention/due-sessions.ts';
+import { hexArray, pgArray } from '../literals.ts';
+import { DUE, type DueBefore, type DueSession, fromDue } from '../retention/due-sessions.ts';
 import type { Sql } from '../sql.ts';
 import { countPurge } from '../store/purge-count.ts';
 import { KEPT, lockTables, PARTITIONED, partitionTable } from './partitions.ts';
@@ -32,9 +32,7 @@ export const dueInPartition = (
   { partition_no, limit, ...due }: DueBefore & { partition_no: number; limit: number },
 ): Promise<DueSession[]> =>
   db.rows<DueSession>(sql`
-    select s.session_id, ${instant(sql`s.last_seen_at`)} as last_seen_at,
-           s.turn_count + s.moved_turns - s.purged_turns as turns
-      ${fromDue(due)}
+    select ${DUE} ${fromDue(due)}
        and s.session_id in ${within(partition_no)}
        and not ${isRemoved(sql`s.session_id`)}
      order by s.last_seen_at, s.session_id

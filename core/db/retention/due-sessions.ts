@@ -12,8 +12,8 @@ export type DueBefore = {
   waiting?: number[];
 };
 
-/** `turns`: how many of it are left. */
-export type DueSession = { session_id: string; last_seen_at: string; turns: number };
+/** `turns`: how many of it are left. `own_limit`: it is due by the limit of its project. */
+export type DueSession = { session_id: string; last_seen_at: string; turns: number; own_limit: boolean };
 
 /**
  * The oldest first. A sub-agent's session stays with a starred one that it belongs to.
@@ -24,12 +24,15 @@ export const dueSessions = (
   { except = [], limit, ...due }: DueBefore & { except?: string[]; limit: number },
 ): Promise<DueSession[]> =>
   db.rows<DueSession>(sql`
-    select s.session_id, ${instant(sql`s.last_seen_at`)} as last_seen_at,
-           s.turn_count + s.moved_turns - s.purged_turns as turns
-      ${fromDue(due)}
+    select ${DUE} ${fromDue(due)}
        and s.session_id <> all(${pgArray(except)}::uuid[])
      order by s.last_seen_at, s.session_id
      limit ${limit}`);
+
+/** The columns of a `DueSession`. */
+export const DUE = sql`
+  s.session_id, ${instant(sql`s.last_seen_at`)} as last_seen_at, s.turn_count + s.moved_turns - s.purged_turns as turns,
+  o.project is not null as own_limit`;
 
 /** How much is due, counted up to a limit: `more` where that was reached. */
 export async function countDue(
@@ -43,7 +46,7 @@ export async function countDue(
   return { sessions: row?.sessions ?? 0, turns: row?.turns ?? 0, more: row?.sessions === limit };
 }
 
-/** The rest of a query of those sessions `s`, and their rollups `r`. */
+/** The rest of a query of those sessions `s`, their rollups `r`, and the limits `o` of their projects. */
 export function fromDue({ before, projects, never, waiting = [] }: DueBefore): SQL {
   const latest = [before, ...projects.map((one) => one.before)].reduce(
     (a, b) => (a === null || (b !== null && b > a) ? b : a),

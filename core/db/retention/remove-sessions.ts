@@ -26,14 +26,16 @@ export const openRemovals = async (db: Sql, { limit }: { limit: number }): Promi
 
 /**
  * Hides the sessions and takes them out of derivation, unless something came in since they were listed, or a person starred them.
+ * @param reason of each, for the tombstones of its turns
  * @returns those that are removed now
  */
 export const beginRemovals = (
   db: Sql,
-  { sessions, reason }: { sessions: DueSession[]; reason: string },
+  { sessions }: { sessions: (Pick<DueSession, 'session_id' | 'last_seen_at'> & { reason: string })[] },
 ): Promise<string[]> =>
   db.transaction(async (tx) => {
     const listed = pgArray(sessions.map(({ session_id }) => session_id));
+    const reasons = new Map(sessions.map(({ session_id, reason }) => [session_id, reason]));
     const [claiming] = await tx.rows(
       sql`select 1 as one from svc.transcript_claims where session_id = any(${listed}::uuid[]) limit 1`,
     );
@@ -46,15 +48,16 @@ export const beginRemovals = (
        order by s.session_id for update of s skip locked`);
     const begun = await tx.rows<{ session_id: string; was_hidden: boolean }>(sql`
       insert into svc.session_removals (session_id, up_to, was_hidden, reason)
-      select s.session_id, coalesce(max(c.raw_turn_id), 0), bool_or(e.deleted_at is not null), ${reason}
-        from unnest(${pgArray(locked.map((row) => row.session_id))}::uuid[]) as s (session_id)
+      select s.session_id, coalesce(max(c.raw_turn_id), 0), bool_or(e.deleted_at is not null), s.reason
+        from unnest(${pgArray(locked.map((row) => row.session_id))}::uuid[],
+                    ${pgArray(locked.map((row) => reasons.get(row.session_id) ?? ''))}::text[]) as s (session_id, reason)
         left join svc.session_edits e on e.session_id = s.session_id
         left join lateral (
           select r.raw_turn_id from svc.raw_turns r where r.session_id = s.session_id
            union all
           select k.raw_turn_id from svc.raw_turn_corrections k where k.session_id = s.session_id) c on true
        where e.starred_at is null
-       group by s.session_id
+       group by s.session_id, s.reason
        order by s.session_id
       on conflict (session_id) do nothing
       returning session_id, was_hidden`);

@@ -10,6 +10,7 @@ import { DatabaseError } from '../../errors.ts';
 import { retry } from '../../retry.ts';
 import { exclusively } from '../exclusively.ts';
 import { keepSlicesOf } from '../gc/keep-slices.ts';
+import { withReasons } from './due-before.ts';
 import { type Removing, step } from './remove-batch.ts';
 
 /** Where more of a partition's turns than this share stay, to move them would cost more than to delete the others. */
@@ -101,7 +102,8 @@ async function beginDue(dropping: Dropping, partition_no: number): Promise<numbe
     let ofPage = 0;
     for (const sessions of batches(listed, BATCH.begun)) {
       if (signal.aborted) break;
-      ofPage += (await step(dropping, () => execute('beginRemovals', { sessions, reason }))).length;
+      ofPage += (await step(dropping, () => execute('beginRemovals', { sessions: withReasons(sessions, reason) })))
+        .length;
     }
     begun += ofPage;
     more = ofPage > 0 && listed.length === LISTED.due;

@@ -1,10 +1,15 @@
 /** The limits in time that the rules of retention mean at a moment. */
-import type { DueBefore } from '../../db/retention/due-sessions.ts';
+import type { DueBefore, DueSession } from '../../db/retention/due-sessions.ts';
 import type { RetentionRules } from '../../model/retention.ts';
 
 /** The settings by which something goes, as its tombstones name them. */
 export const BY_DAYS = 'retention.days';
+export const BY_PROJECT = 'retention.projects';
 export const BY_SIZE = 'retention.max_bytes';
+
+/** The sessions with the setting by which each goes: `reason`, unless its project has days of its own. */
+export const withReasons = (sessions: readonly DueSession[], reason: string): (DueSession & { reason: string })[] =>
+  sessions.map((due) => ({ ...due, reason: due.own_limit ? BY_PROJECT : reason }));
 
 const DAY_MS = 86_400_000;
 

@@ -2,6 +2,7 @@
 import type { Database } from '../../db/database.ts';
 import type { DueSession } from '../../db/retention/due-sessions.ts';
 import { DatabaseError } from '../../errors.ts';
+import { withReasons } from './due-before.ts';
 
 /** Rows that are deleted in one transaction: some tens of milliseconds. */
 const ROWS = { embedded: { derived: 500, turns: 100 }, server: { derived: 2_000, turns: 500 } };
@@ -23,7 +24,7 @@ export async function removeBatch(
   reason: string,
 ): Promise<BatchRemoved & { passed: string[] }> {
   const { execute } = removing.database;
-  const session_ids = await step(removing, () => execute('beginRemovals', { sessions, reason }));
+  const session_ids = await step(removing, () => execute('beginRemovals', { sessions: withReasons(sessions, reason) }));
   const begun = new Set(session_ids);
   const passed = sessions.flatMap(({ session_id }) => (begun.has(session_id) ? [] : session_id));
   return { ...(await completeRemovals(removing, session_ids)), passed };

@@ -74,8 +74,7 @@ databaseSuite('collectSlices', (test, database) => {
     const [row] = await database().sql(`
       select to_char(last_seen_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at from svc.sessions where session_id = '${SESSION}'`);
     const session_ids = await database().execute('beginRemovals', {
-      sessions: [{ session_id: SESSION, last_seen_at: String(row?.at), turns: 1 }],
-      reason: 'test',
+      sessions: [{ session_id: SESSION, last_seen_at: String(row?.at), reason: 'test' }],
     });
     assert.equal(session_ids, [SESSION]);
     await database().execute('removeDerived', { session_ids, limit: 10_000 });

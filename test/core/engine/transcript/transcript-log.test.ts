@@ -132,8 +132,10 @@ databaseSuite('transcripts in the log', (test, database) => {
   test('a session that retention removed is there again with its file; one that people hide keeps its file', async () => {
     const [first] = await upload(writer, { records: records(5) });
     const session_id = first?.session_id ?? '';
-    const due = await database().sql('select session_id, last_seen_at::text from svc.sessions');
-    await database().execute('beginRemovals', { sessions: due as never, reason: 'retention.days' });
+    const due = await database().sql(
+      "select session_id, last_seen_at::text, 'retention.days' as reason from svc.sessions",
+    );
+    await database().execute('beginRemovals', { sessions: due as never });
     await database().execute('removeTurns', { session_ids: [session_id], limit: 10 });
     assert.is(await count('raw_turns'), 0);
     await upload(writer, { records: records(5) });
