@@ -45,12 +45,19 @@ const periods = (budgets: readonly PeriodBudget[], instants: SQL): SQL => sql`
      from json_to_recordset(${jsonText(budgets)}::json) as r (budget text, project text, period text, limit_usd numeric),
           unnest(array[${instants}]) as i (at)) b`;
 
-/** Deleted sessions are counted too: what they cost has been spent. */
+const WITHIN = sql`
+  x.day >= b.period_start and x.day < b.period_start + case b.period when 'day' then interval '1 day' else interval '1 month' end`;
+
+/**
+ * Deleted and removed sessions are counted too: what they cost has been spent. While a session is being removed, all of it is in
+ * `removed_spend`, and less and less in the totals by day: its cells, which are what the totals still have of it, are taken away.
+ */
 const SPENT = sql`
-  (select coalesce(sum(d.cost_usd), 0) as usd
-     from svc.stat_days d
-    where d.day >= b.period_start and d.day < b.period_start + case b.period when 'day' then interval '1 day' else interval '1 month' end
-      and (b.project is null or d.project = b.project)) spent`;
+  (select coalesce((select sum(x.cost_usd) from svc.stat_days x where ${WITHIN} and (b.project is null or x.project = b.project)), 0)
+        + coalesce((select sum(x.cost_usd) from svc.removed_spend x
+                     where ${WITHIN} and (b.project is null or x.project_digest = svc.project_digest(b.project))), 0)
+        - coalesce((select sum(x.cost_usd) from svc.session_removals m join svc.stat_cells x on x.session_id = m.session_id
+                     where ${WITHIN} and (b.project is null or x.project = b.project)), 0) as usd) spent`;
 
 /**
  * Stores the crossings that are new: a budget whose period has spent more than its limit, unless any process stored it already.

@@ -2,6 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import { batches } from '../batches.ts';
+import { isRemoved, recordRemovedSpend } from '../budget/removed-spend.ts';
 import { voidOutlines } from '../derive/revisions.ts';
 import { removeIndexed } from '../find/index-spans.ts';
 import { hexArray, pgArray } from '../literals.ts';
@@ -119,6 +120,12 @@ const remove = (db: Sql, { session_id, up_to, turns, reason }: PurgeScope, candi
     const current = new Set(await turnsOf(tx, session_id, up_to));
     const raw_turn_ids = turns.filter((raw_turn_id) => current.has(raw_turn_id));
     const affected = [...new Set([...(await chainsOf(tx, pgArray(raw_turn_ids))), session_id])].sort();
+    await stopFolds(tx, pgArray(affected));
+    await recordRemovedSpend(tx, {
+      nodes: sql`n.session_id = any(${pgArray(affected)}::uuid[]) and n.raw_turn_id = any(${pgArray(raw_turn_ids)}::bigint[])
+             and not ${isRemoved(sql`n.session_id`)}`,
+      going: sql`(o.session_id = ${session_id}::uuid or ${isRemoved(sql`o.session_id`)})`,
+    });
     await removeProjections(tx, pgArray(affected));
     await forgetInCassettes(tx, [session_id]);
     const made_of_it = await removeMadeInCassettes(tx, [session_id]);
@@ -152,14 +159,19 @@ async function chainsOf(tx: Sql, purgedIds: string): Promise<string[]> {
   return rows.map((row) => row.session_id);
 }
 
+/** A fold in progress loses its lease, and cannot write anything. */
+async function stopFolds(tx: Sql, session_ids: string): Promise<void> {
+  await lockClaims(tx, 'to claim'); // before the queue, in the same order as `claimCalls`
+  await tx.rows(sql`delete from svc.derive_queue where session_id = any(${session_ids}::uuid[])`);
+}
+
 /**
- * The queue first: a fold in progress thereby loses its lease, and cannot write anything. Other sessions whose chains held purged
+ * No fold writes anything meanwhile. Other sessions whose chains held purged
  * turns may have been read with them, so their projections are deleted too, and derived again.
  */
 export async function removeProjections(tx: Sql, session_ids: string): Promise<void> {
   const ofSessions = sql`session_id = any(${session_ids}::uuid[])`;
-  await lockClaims(tx, 'to claim'); // before the queue, in the same order as `claimCalls`
-  await tx.rows(sql`delete from svc.derive_queue where ${ofSessions}`);
+  await stopFolds(tx, session_ids);
   await tx.rows(sql`delete from svc.cache_breaks where ${ofSessions}`);
   await tx.rows(sql`delete from svc.cache_reviews where ${ofSessions}`);
   await tx.rows(sql`delete from svc.span_links where ${ofSessions}`);

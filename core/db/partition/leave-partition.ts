@@ -3,6 +3,7 @@
  * of the others get their tombstones, slices that other turns refer to are kept, and its tables are dropped.
  */
 import { type SQL, sql } from 'drizzle-orm';
+import { isRemoved } from '../budget/removed-spend.ts';
 import { sliceReferences } from '../edit/slice-references.ts';
 import { hexArray, pgArray } from '../literals.ts';
 import { DUE, type DueBefore, type DueSession, fromDue } from '../retention/due-sessions.ts';
@@ -22,9 +23,6 @@ const within = (partition_no: number): SQL => sql`
   (select session_id from svc.sessions where partition_no = ${partition_no}
     union
    select session_id from svc.raw_turns where partition_no = ${partition_no})`;
-
-const isRemoved = (session_id: SQL): SQL =>
-  sql`exists (select from svc.session_removals m where m.session_id = ${session_id})`;
 
 /** Those in the partition that are due and whose removal has not begun, the oldest first. */
 export const dueInPartition = (

@@ -1,0 +1,152 @@
+/** What was spent stays spent: budgets count what removed sessions cost, while stats are those of what is stored. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { purgeSession } from '../../../../core/engine/purge-session.ts';
+import type { PeriodBudget } from '../../../../core/model/budget-settings.ts';
+import { agedTurn, daysAgo, session, stats, storeAged, sweep } from '../../../support/aged-sessions.ts';
+import { isCitus } from '../../../support/citus-cluster.ts';
+import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
+import { deriveAll } from '../../../support/derive-all.ts';
+import { testIngest } from '../../../support/ingested-turns.ts';
+import { changePartition, partitionedDatabase } from '../../../support/partitioned-database.ts';
+
+const BUDGETS: PeriodBudget[] = [
+  { budget: 'daily_usd', project: null, period: 'day', limit_usd: 13 },
+  { budget: 'projects.atlas.monthly_usd', project: 'atlas', period: 'month', limit_usd: 1_000 },
+];
+
+/** Each answer costs three dollars, and was given a moment ago, though its session is old. */
+const costing = (database: TestDatabase) =>
+  database.sql(
+    `update svc.nodes set cost_usd = 3, created_at = now(), project = 'atlas' where slice_id is null and cost_usd is distinct from 3`,
+  );
+
+const spent = async (database: TestDatabase) =>
+  (await database.execute('budgetStates', { budgets: BUDGETS })).map(({ spent_usd }) => spent_usd);
+
+const store = async (database: TestDatabase) => {
+  await storeAged(database, { old: { turns: 3, days: 50 }, kept: { turns: 1, days: 2 } });
+  await costing(database);
+};
+
+databaseSuite('spend of removed sessions', (test, database) => {
+  test.before.each(() => database().reset());
+
+  test('a budget sees what retention removed, and its crossing with what comes after', async () => {
+    await store(database());
+    const cross = () => database().execute('crossBudgets', { budgets: BUDGETS, webhook: false });
+    assert.equal([await spent(database()), await cross()], [[12, 12], []]);
+    await sweep(database(), { days: 30 });
+    assert.is((await stats(database())).total_cost, 3, 'of what is stored');
+    assert.equal(await spent(database()), [12, 12]);
+    await storeAged(database(), { next: { turns: 1, days: 1 } });
+    await costing(database());
+    assert.equal(
+      (await cross()).map(({ budget, spent_usd }) => [budget, spent_usd]),
+      [['daily_usd', 15]],
+    );
+  });
+
+  test('it is the same at every step of a removal, also where a turn comes in and is derived in between', async () => {
+    await store(database());
+    const session_ids = [session('old')];
+    const due = await database().execute('dueSessions', { before: daysAgo(30), projects: [], never: [], limit: 5 });
+    const sessions = due.map((one) => ({ ...one, reason: 'test' }));
+    await database().execute('beginRemovals', { sessions });
+    await database().execute('beginRemovals', { sessions }); // of which nothing is new
+    assert.equal(await spent(database()), [12, 12]);
+    for (let rows = 5; rows === 5; ) {
+      rows = await database().execute('removeDerived', { session_ids, limit: 5 });
+      assert.equal(await spent(database()), [12, 12]);
+    }
+    const writer = await testIngest(database());
+    await writer.append(agedTurn('old', 3, 0), null);
+    await deriveAll(database());
+    await costing(database());
+    assert.equal(await spent(database()), [12, 12]);
+    await database().execute('removeCells', { session_ids });
+    await database().execute('removeTurns', { session_ids, limit: 10 });
+    await database().execute('endRemovals', { session_ids });
+    assert.equal(await spent(database()), [12, 12]);
+    await deriveAll(database());
+    await costing(database());
+    assert.equal(await spent(database()), [15, 15], 'with the new turn');
+  });
+
+  test('a purged session stays spent, and one that is derived again counts once', async () => {
+    await store(database());
+    await purgeSession(database().execute, { session_id: session('old'), reason: 'test' });
+    await purgeSession(database().execute, { session_id: session('old'), reason: 'test' });
+    assert.equal(await spent(database()), [12, 12]);
+    const [rows] = await database().sql(
+      'select count(*)::integer as n, max(octet_length(project_digest)) as bytes from svc.removed_spend',
+    );
+    assert.equal(rows, { n: 1, bytes: 32 }, 'without the name of its project');
+    await database().sql(
+      'insert into svc.derive_queue (session_id, from_scratch) select session_id, true from svc.sessions',
+    );
+    await deriveAll(database());
+    await costing(database());
+    assert.equal(await spent(database()), [12, 12]);
+  });
+
+  test('a call that the transcripts of another session hold counts there from then on', async () => {
+    await store(database());
+    await database().sql(
+      `insert into svc.transcript_claims (session_id, call_key, call_id, is_own, file_ended_at)
+       values ($1::uuid, sha256('a call'), 'tx:a call', false, now())`,
+      [session('kept')],
+    );
+    await database().sql(
+      `update svc.calls set call_key = sha256('a call')
+        where raw_turn_id = (select min(raw_turn_id) from svc.calls where session_id = $1::uuid)`,
+      [session('old')],
+    );
+    await sweep(database(), { days: 30 });
+    assert.equal(await spent(database()), [9, 9], 'until the other session is derived');
+  });
+
+  test('what is older than the month before is not kept', async () => {
+    await store(database());
+    await database().sql(
+      `insert into svc.removed_spend
+       select (date_trunc('month', now() at time zone 'UTC') - interval '1 month')::date - n, sha256('x'), 1 from generate_series(0, 1) n`,
+    );
+    await sweep(database(), { days: 30 });
+    const [left] = await database().sql(
+      `select count(*)::integer as n from svc.removed_spend where project_digest = sha256('x')`,
+    );
+    assert.is(left?.n, 1);
+  });
+});
+
+const dsn = process.env.SVC_TEST_DSN ?? '';
+const test = suite('spend of dropped partitions');
+
+test('a partition that is dropped stays spent, also while its removals are not complete', async () => {
+  const database = await partitionedDatabase(dsn);
+  try {
+    await store(database);
+    await changePartition(database, daysAgo(44));
+    const until = async (calls: number) => {
+      let left = calls;
+      const execute = ((name: never, args: never) => {
+        if (name !== 'releaseWork' && name !== 'closeCollection' && left-- === 0) throw new Error('interrupted');
+        return database.execute(name, args);
+      }) as typeof database.execute;
+      return sweep({ ...database, execute }, { days: 30 });
+    };
+    for (let calls = 3; ; calls++) {
+      const swept = await until(calls).catch((error: Error) => error);
+      assert.equal(await spent(database), [12, 12], `after ${calls} operations`);
+      if (!(swept instanceof Error)) break;
+    }
+    assert.is((await stats(database)).total_cost, 3);
+  } finally {
+    await database.close();
+  }
+});
+
+if (dsn === '' || isCitus(dsn))
+  console.log('skip: spend of dropped partitions: SVC_TEST_DSN names no server of its own');
+else test.run();
