@@ -34,8 +34,10 @@ export type Metrics = {
   publisher(state: { queued: number; isUp: boolean }): void;
   /** An export of metrics to the operator's endpoint. */
   telemetryExport(result: 'exported' | 'failed'): void;
-  /** A sweep of retention has ended; what it removed. */
-  retentionSwept(removed: { sessions: number; raw_turns: number; slice_bytes: number }): void;
+  /** What a sweep of retention removed, also one that failed afterwards. */
+  retentionRemoved(removed: { sessions: number; raw_turns: number; slice_bytes: number }): void;
+  /** A sweep of retention has ended, well or not. */
+  retentionSwept(): void;
   /** A session was looked at for breaks of the prompt cache. `contradictions`: of its verdicts, those that more was read than they allow. */
   cacheReviewed(found: { contradictions: number }): void;
   /** A budget was crossed, and this process was the first to notice. */
@@ -198,7 +200,9 @@ function publishMetrics({ counter, gauge }: Makers): Pick<Metrics, 'published' |
   };
 }
 
-function upkeepMetrics({ counter }: Makers): Pick<Metrics, 'retentionSwept' | 'cacheReviewed' | 'budgetCrossed'> {
+function upkeepMetrics({
+  counter,
+}: Makers): Pick<Metrics, 'retentionRemoved' | 'retentionSwept' | 'cacheReviewed' | 'budgetCrossed'> {
   const sessionsTotal = counter('svc_retention_removed_sessions_total', 'Sessions that retention removed');
   const turnsTotal = counter('svc_retention_removed_turns_total', 'Turns of these sessions');
   const bytesTotal = counter('svc_retention_removed_bytes_total', 'Bytes of slices that were removed with them');
@@ -212,12 +216,12 @@ function upkeepMetrics({ counter }: Makers): Pick<Metrics, 'retentionSwept' | 'c
     'period',
   ]);
   return {
-    retentionSwept: ({ sessions, raw_turns, slice_bytes }) => {
+    retentionRemoved: ({ sessions, raw_turns, slice_bytes }) => {
       sessionsTotal.inc(sessions);
       turnsTotal.inc(raw_turns);
       bytesTotal.inc(slice_bytes);
-      sweeps.inc();
     },
+    retentionSwept: () => sweeps.inc(),
     cacheReviewed: ({ contradictions }) => {
       reviews.inc();
       contradictionsTotal.inc(contradictions);

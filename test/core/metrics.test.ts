@@ -74,7 +74,8 @@ const countAll = (metrics: Metrics, text: string) => {
   metrics.published('failed', 1);
   metrics.publisher({ queued: 1, isUp: true });
   metrics.telemetryExport('failed');
-  metrics.retentionSwept({ sessions: 1, raw_turns: 1, slice_bytes: 1 });
+  metrics.retentionRemoved({ sessions: 1, raw_turns: 1, slice_bytes: 1 });
+  metrics.retentionSwept();
   metrics.budgetCrossed('day');
   metrics.processes([{ name: text, state: text, restarts: 1 }]);
   metrics.cassettes([{ name: 'search', admitted: true, restarts: 1, progress: { done: 1, pending: 1, failed: 1 } }]);

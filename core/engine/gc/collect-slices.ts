@@ -17,12 +17,14 @@ type Options = {
   signal: AbortSignal;
   /** Runs what holds the lock; on the embedded database turns are stored first. */
   committing?<T>(work: () => Promise<T>): Promise<T>;
+  /** Called with what is deleted, as it is: the rest may fail. */
+  deleted?(gone: { slices: number; bytes: number }): void;
 };
 
 /** Where it is stopped, or fails, nothing is lost: the rest is deleted by the next one. One at a time: the caller holds the lease. */
 export async function collectSlices(
   execute: Database['execute'],
-  { pause, signal, committing = (work) => work() }: Options,
+  { pause, signal, committing = (work) => work(), deleted }: Options,
 ): Promise<Collected> {
   const collected: Collected = { slices: 0, bytes: 0, complete: false };
   await committing(() => execute('openCollection', {}));
@@ -50,6 +52,7 @@ export async function collectSlices(
         const gone = await timed(() => committing(() => execute('deleteSlices', { candidates, seen })));
         collected.slices += gone.slices;
         collected.bytes += gone.bytes;
+        deleted?.(gone);
       }
     }
     collected.complete = !signal.aborted;

@@ -83,7 +83,7 @@ export async function completeOpen(dropping: Dropping): Promise<void> {
   if (partitions.some(({ leaving }) => leaving !== null)) return;
   for (let more = true; more && !signal.aborted; ) {
     const open = await database.execute('openRemovals', { limit: LISTED });
-    if (open.length > 0) add(await completeRemovals(dropping, open));
+    if (open.length > 0) await completeRemovals(dropping, open, add);
     more = open.length > 0;
   }
 }

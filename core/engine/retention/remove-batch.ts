@@ -17,21 +17,24 @@ export type Removing = {
 
 export type BatchRemoved = { sessions: number; turns: number };
 
+/** Called with what was removed, as soon as it is: a later step may fail. */
+type Add = (removed: BatchRemoved) => void;
+
 /** @returns what was removed, and which of the sessions were not: something came in, or a person starred them */
 export async function removeBatch(
   removing: Removing,
   sessions: DueSession[],
-  reason: string,
+  { reason, add }: { reason: string; add: Add },
 ): Promise<BatchRemoved & { passed: string[] }> {
   const { execute } = removing.database;
   const session_ids = await step(removing, () => execute('beginRemovals', { sessions: withReasons(sessions, reason) }));
   const begun = new Set(session_ids);
   const passed = sessions.flatMap(({ session_id }) => (begun.has(session_id) ? [] : session_id));
-  return { ...(await completeRemovals(removing, session_ids)), passed };
+  return { ...(await completeRemovals(removing, session_ids, add)), passed };
 }
 
 /** Completes removals that were begun. At the signal the rest is left to the next sweep. */
-export async function completeRemovals(removing: Removing, session_ids: string[]): Promise<BatchRemoved> {
+export async function completeRemovals(removing: Removing, session_ids: string[], add: Add): Promise<BatchRemoved> {
   const removed = { sessions: 0, turns: 0 };
   if (session_ids.length === 0) return removed;
   const { database, signal } = removing;
@@ -47,8 +50,10 @@ export async function completeRemovals(removing: Removing, session_ids: string[]
     if (signal.aborted) return removed;
     count = await step(removing, () => execute('removeTurns', { session_ids, limit: turns }));
     removed.turns += count;
+    add({ sessions: 0, turns: count });
   }
   await step(removing, () => execute('endRemovals', { session_ids }));
+  add({ sessions: session_ids.length, turns: 0 });
   return { ...removed, sessions: session_ids.length };
 }
 

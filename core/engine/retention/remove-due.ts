@@ -4,7 +4,7 @@ import { type BatchRemoved, type Removing, removeBatch } from './remove-batch.ts
 
 const LISTED = { sessions: 200, turns: 500 }; // at most so many turns together in a batch, or one session
 
-/** `most`: turns; Infinity for all that are due. `reason`: the setting that the tombstones name. `add` is called with each batch. */
+/** `most`: turns; Infinity for all that are due. `reason`: the setting that the tombstones name. `add` is called with what is removed, as it is. */
 type RemoveOptions = { most: number; reason: string; add(removed: BatchRemoved): void };
 
 /**
@@ -28,8 +28,7 @@ export async function removeDue(
       turns = fits ? turns + own : Number.POSITIVE_INFINITY; // the others are listed again, in their order
       return fits;
     });
-    const removed = await removeBatch(removing, batch, reason);
-    add(removed);
+    const removed = await removeBatch(removing, batch, { reason, add });
     wanted -= removed.turns;
     for (const session_id of removed.passed) except.add(session_id);
   }

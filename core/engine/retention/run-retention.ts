@@ -1,6 +1,7 @@
 /** Retention beside the engine's other work: a sweep every ten minutes, by one process of a database at a time, half of whose time it rests. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../db/database.ts';
+import type { Removed } from '../../db/retention/removals.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -25,41 +26,57 @@ type Deps = {
   log: Logger;
   metrics: Metrics;
   firstMs?: number;
+  everyMs?: number;
 };
 
+/** `notBefore`: of the next collection. `unreachable`: the last sweep could not reach the size, which was logged. */
+type Between = { notBefore: number; unreachable: boolean };
+
 /** @returns a promise that resolves after the signal, when no sweep is under way */
-export async function runRetention({ firstMs = FIRST_MS, ...deps }: Deps): Promise<void> {
+export async function runRetention({ firstMs = FIRST_MS, everyMs = EVERY_MS, ...deps }: Deps): Promise<void> {
   const { signal, log } = deps;
-  const collections = { notBefore: 0 };
-  for (let waitMs = firstMs; ; waitMs = EVERY_MS) {
+  const between = { notBefore: 0, unreachable: false };
+  for (let waitMs = firstMs; ; waitMs = everyMs) {
     await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
     if (signal.aborted) return;
-    await sweepOnce(deps, collections).catch((error: unknown) => {
+    await sweepOnce(deps, between).catch((error: unknown) => {
       if (!signal.aborted) log.warn({ reason: reasonOf(error) }, 'a sweep of retention failed; the next one goes on');
     });
   }
 }
 
-async function sweepOnce(
-  { database, rules, precedence, pause, signal, log, metrics }: Deps,
-  collections: { notBefore: number },
-): Promise<void> {
+async function sweepOnce(deps: Deps, between: Between): Promise<void> {
+  const { database, rules, precedence, pause, signal, log, metrics } = deps;
   const began = performance.now();
-  const { committing } = precedence;
   const rest = async (workedMs: number) => {
     await sleep(Math.min(workedMs, MOST_REST_MS), undefined, { signal }).catch(() => undefined);
     await pause(workedMs);
   };
-  const mayCollect = performance.now() >= collections.notBefore;
+  const mayCollect = performance.now() >= between.notBefore;
   const collected = (tookMs: number) => {
-    collections.notBefore = performance.now() + tookMs * COLLECTED_AGAIN;
+    between.notBefore = performance.now() + tookMs * COLLECTED_AGAIN;
   };
-  const swept = await exclusively(database.execute, 'retention', signal, (own) =>
-    sweepRetention({ database, rules, now: Date.now(), committing, pause: rest, signal: own, mayCollect, collected }),
-  );
-  metrics.retentionSwept(swept ?? { sessions: 0, raw_turns: 0, slice_bytes: 0 });
-  if (!swept) return;
-  const { unreachable, ...removed } = swept;
-  log.info({ ...removed, seconds: Math.round((performance.now() - began) / 100) / 10 }, 'retention removed sessions');
-  if (unreachable) log.warn('the database stays over retention.max_bytes: what is left is starred, kept or goes on');
+  const report = (removed: Removed) => {
+    metrics.retentionRemoved(removed);
+    const seconds = Math.round((performance.now() - began) / 100) / 10;
+    log.info({ ...removed, seconds }, 'retention removed sessions');
+  };
+  const { committing } = precedence;
+  const options = { database, rules, now: Date.now(), committing, pause: rest, mayCollect, collected, report };
+  await exclusively(database.execute, 'retention', signal, async (own) => {
+    if (rules.dryRun) return;
+    try {
+      const swept = await sweepRetention({ ...options, signal: own });
+      if (!own.aborted) warnOnce(deps, between, swept?.unreachable ?? false);
+    } finally {
+      metrics.retentionSwept();
+    }
+  });
+}
+
+/** When it begins, not by each sweep. */
+function warnOnce({ log }: Deps, between: Between, unreachable: boolean): void {
+  if (unreachable && !between.unreachable)
+    log.warn('the database stays over retention.max_bytes: what is left is starred, kept or goes on');
+  between.unreachable = unreachable;
 }

@@ -20,6 +20,8 @@ type Sweep = Removing & {
   mayCollect?: boolean;
   /** Called with how long it took to collect them. */
   collected?(tookMs: number): void;
+  /** Called once with all that was removed, where something was; also by a sweep that fails afterwards. */
+  report?(removed: Removed): void;
 };
 
 /** `unreachable`: the size cannot be reached, since what is left is starred, kept for ever or goes on. */
@@ -29,17 +31,40 @@ const PARKED = 100;
 
 /** Nothing is removed by a dry run. @returns what was removed; null: nothing was to be */
 export async function sweepRetention(sweep: Sweep): Promise<Swept | null> {
-  const { database, rules, now, signal } = sweep;
+  const { database, rules, now } = sweep;
   if (rules.dryRun) return null;
-  const began_at = new Date(now).toISOString();
   const { execute } = database;
   const removed = { sessions: 0, raw_turns: 0, parked_turns: 0, slices: 0, slice_bytes: 0, freed_bytes: 0 };
+  const before = await execute('measureStored', {});
+  const record = async () => {
+    if (isNothing(removed)) return;
+    try {
+      const after = await execute('measureStored', {});
+      removed.freed_bytes = Math.max(0, before.bytes - after.bytes);
+      await execute('recordRemoval', { kind: 'retention', began_at: new Date(now).toISOString(), removed });
+    } finally {
+      sweep.report?.(removed);
+    }
+  };
+  const left = await removeAll(sweep, removed).catch(async (error: unknown) => {
+    await record().catch(() => undefined); // it may be the database that is away
+    throw error;
+  });
+  await record();
+  return isNothing(removed) && left === 0 ? null : { ...removed, unreachable: left > 0 };
+}
+
+const isNothing = ({ sessions, raw_turns, parked_turns, slices }: Removed): boolean =>
+  sessions + raw_turns + parked_turns + slices === 0;
+
+/** Adds to `removed` what goes, as it does. @returns how many turns are too many for the size and could not be removed */
+async function removeAll(sweep: Sweep, removed: Removed): Promise<number> {
+  const { database, rules, now } = sweep;
+  const { execute } = database;
   const add = ({ sessions, turns }: BatchRemoved) => {
     removed.sessions += sessions;
     removed.raw_turns += turns;
   };
-  const before = await execute('measureStored', {});
-
   const partitions = { ...sweep, add };
   await dropTooOld(partitions);
   await completeOpen(partitions);
@@ -50,31 +75,28 @@ export async function sweepRetention(sweep: Sweep): Promise<Swept | null> {
   const excess = excessTurns(await execute('measureStored', {}), rules.maxBytes);
   const options = { most: excess.turns, reason: BY_SIZE, add };
   const left = excess.turns === 0 ? 0 : await removeDue(sweep, forSize(rules, now), options);
-  removed.parked_turns = await removeParked(sweep);
-
-  const { mayCollect = true } = sweep;
-  if (mayCollect && (await execute('collectionDue', {}))) {
-    const began = performance.now();
-    const collected = await exclusively(execute, 'gc', signal, (own) =>
-      collectSlices(execute, { ...sweep, signal: own }),
-    );
-    sweep.collected?.(performance.now() - began);
-    Object.assign(removed, { slices: collected?.slices ?? 0, slice_bytes: collected?.bytes ?? 0 });
-  }
-  if (removed.raw_turns + removed.parked_turns + removed.slices === 0 && left <= 0) return null;
-  const after = await execute('measureStored', {});
-  removed.freed_bytes = Math.max(0, before.bytes - after.bytes);
-  if (removed.raw_turns + removed.parked_turns + removed.slices > 0)
-    await execute('recordRemoval', { kind: 'retention', began_at, removed });
-  return { ...removed, unreachable: left > 0 };
+  await removeParked(sweep, removed);
+  await collect(sweep, removed);
+  return Math.max(0, left);
 }
 
 /** Turns that were set aside unread name no session: they go by their own age. */
-async function removeParked({ database, rules, now, signal, committing }: Sweep): Promise<number> {
+async function removeParked({ database, rules, now, signal, committing }: Sweep, removed: Removed): Promise<void> {
   const before = parkedTooOld(rules, now);
-  if (before === null) return 0;
-  let removed = 0;
-  for (let count = PARKED; count === PARKED && !signal.aborted; removed += count)
+  if (before === null) return;
+  for (let count = PARKED; count === PARKED && !signal.aborted; removed.parked_turns += count)
     count = await committing(() => database.execute('removeParkedTurns', { before, limit: PARKED }));
-  return removed;
+}
+
+async function collect(sweep: Sweep, removed: Removed): Promise<void> {
+  const { mayCollect = true, database, signal } = sweep;
+  const { execute } = database;
+  if (!mayCollect || !(await execute('collectionDue', {}))) return;
+  const deleted = ({ slices, bytes }: { slices: number; bytes: number }) => {
+    removed.slices += slices;
+    removed.slice_bytes += bytes;
+  };
+  const began = performance.now();
+  await exclusively(execute, 'gc', signal, (own) => collectSlices(execute, { ...sweep, signal: own, deleted }));
+  sweep.collected?.(performance.now() - began);
 }

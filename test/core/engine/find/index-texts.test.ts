@@ -309,7 +309,7 @@ databaseSuite('the index of texts', (test, database) => {
       signal: new AbortController().signal,
     };
     const due = [{ session_id, last_seen_at: String(last_seen_at), turns: 2 }];
-    assert.is((await removeBatch(removing, due as never, 'test')).sessions, 1);
+    assert.is((await removeBatch(removing, due as never, { reason: 'test', add: () => {} })).sessions, 1);
     for (const table of ['found_texts', 'found_sessions', 'found_prompt_uses'])
       assert.equal(await database().sql(`select 1 from svc.${table} where session_id = '${session_id}'`), [], table);
     assert.is((await rows()).length, 1);
