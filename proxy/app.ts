@@ -36,8 +36,8 @@ export type ProxyDeps = {
   formerKey: Uint8Array | null;
   /** Admission of a request; null admits it. What is refused here is no call and has no outcome. */
   refuse(headers: IncomingHttpHeaders): { status: number; message: string } | null;
-  /** Called once per request that was admitted. */
-  count(provider: ProviderId, outcome: Outcome): void;
+  /** Called once per request that was admitted. `hasCopy`: intake reads the copy, and may find another outcome. */
+  count(provider: ProviderId, outcome: Outcome, hasCopy: boolean): void;
   /** What the proxy itself added to the time to first byte of one call. */
   addedTtfb(seconds: number): void;
   now(): string; // instant, microseconds
@@ -167,7 +167,7 @@ function openCopy(deps: ProxyDeps, turn: Turn, incoming: IncomingMessage): CallO
     maxBodyBytes: config.capture.max_body_bytes,
     declaredBytes,
     now,
-    onOutcome: (outcome) => count(provider, outcome),
+    onOutcome: (outcome) => count(provider, outcome, true),
   });
 }
 
@@ -258,7 +258,7 @@ function captureModeOf(headers: IncomingHttpHeaders, mode: Config['capture']['mo
 
 function countOnly({ journal, count, now }: ProxyDeps, provider: ProviderId, outcome: Outcome): void {
   journal.recordOutcome({ at: now(), provider, outcome });
-  count(provider, outcome);
+  count(provider, outcome, false);
 }
 
 /** A bug of ours costs one call, not the process. The text of the error may quote headers, so only its kind is logged. */

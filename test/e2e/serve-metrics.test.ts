@@ -9,6 +9,7 @@ import { emptyServerDatabase } from '../support/databases.ts';
 import { folderWithDatabase } from '../support/folder-with-database.ts';
 import { startScriptedProvider } from '../support/scripted-provider.ts';
 import { emptyFolder, eventually, read, removeFolder, startService } from '../support/serve.ts';
+import { startUpstream } from '../support/upstream.ts';
 
 const NOT_CAPTURED = Outcome.options.filter((outcome) => outcome !== 'captured' && outcome !== 'partial');
 
@@ -36,6 +37,32 @@ const of = ({ requests }: Counted, provider: string, outcome: string) =>
 const chat = (content: string, stream = false) =>
   JSON.stringify({ model: 'm', max_tokens: 9, stream, messages: [{ role: 'user', content }] });
 
+/** Frames that are none, and one that is longer than any. */
+const UNREADABLE_SOCKETS = [Buffer.from('ffffffff', 'hex'), Buffer.from('817f0000ffffffffffff', 'hex')];
+
+/** Agrees to every upgrade, and then sends what no reader of a WebSocket gets beyond. */
+async function startUnreadableUpstream() {
+  const upstream = await startUpstream([{}]);
+  let sockets = 0;
+  upstream.onUpgrade((_incoming, socket) => {
+    socket.on('error', () => {});
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+    socket.write(UNREADABLE_SOCKETS[sockets++ % UNREADABLE_SOCKETS.length] as Buffer);
+  });
+  return upstream;
+}
+
+const opensSocket = (url: string) =>
+  new Promise<void>((resolve, reject) => {
+    const upgrade = request(url, { headers: { connection: 'Upgrade', upgrade: 'websocket' } });
+    upgrade.on('error', reject).on('upgrade', (_response, socket, head) => {
+      const leave = () => resolve(void socket.destroy());
+      if (head.length > 0) leave();
+      else socket.once('data', leave);
+    });
+    upgrade.end();
+  });
+
 /** Leaves as soon as the answer begins. */
 const leaves = (url: string, body: string) =>
   new Promise<void>((left) => {
@@ -52,10 +79,12 @@ for (const kind of ['embedded', 'server'] as const) {
   test('every label is there with 0, and then the sum over outcomes is what came in', async () => {
     const own = kind === 'server' ? await emptyServerDatabase(process.env.SVC_TEST_DSN ?? '') : null;
     const provider = await startScriptedProvider({ delayMs: 20 });
+    const unreadable = await startUnreadableUpstream();
     const folder = await (own ? emptyFolder() : folderWithDatabase());
     const service = await startService(folder, {
       SVC_PROXY_UPSTREAMS_ANTHROPIC: provider.url,
       SVC_PROXY_UPSTREAMS_OPENAI: provider.url,
+      SVC_PROXY_UPSTREAMS_GEMINI: unreadable.url,
       SVC_PROXY_UPSTREAMS_OLLAMA: 'http://127.0.0.1:1', // where nobody listens
       SVC_CAPTURE_MAX_BODY_BYTES: '4096',
       ...(own && { SVC_STORAGE_POSTGRES_DSN: own.dsn }),
@@ -91,6 +120,11 @@ for (const kind of ['embedded', 'server'] as const) {
       await Promise.all(
         Array.from({ length: 20 }, (_, n) => call('/anthropic/v1/messages', chat(`One of many ${n}`, n % 2 === 0))),
       );
+      await call('/ollama/api/generate', '{"model":"m"}'); // loads a model: what only reading finds
+      for (const _ of UNREADABLE_SOCKETS) {
+        sent += 2; // the upgrade, and what could not be read
+        await opensSocket(`${proxy}/gemini/v1/responses`);
+      }
       sent++;
       await leaves(`${proxy}/openai/v1/chat/completions`, chat('Left alone', true));
 
@@ -104,7 +138,8 @@ for (const kind of ['embedded', 'server'] as const) {
       for (const [outcome, times] of Object.entries(outcomes)) assert.is(of(end, 'anthropic', outcome), times, outcome);
       assert.is(of(end, 'openai', 'not_a_turn'), 1);
       assert.is(of(end, 'openai', 'partial'), 1, 'whose client left');
-      assert.is(of(end, 'ollama', 'partial'), 1, 'whom no answer came');
+      assert.is(of(end, 'ollama', 'partial'), 2, 'whom no answer came');
+      for (const outcome of ['undecodable', 'over_limit']) assert.is(of(end, 'gemini', outcome), 1, outcome);
       assert.ok(Number(/^svc_proxy_added_ttfb_seconds_count (\d+)$/m.exec(end.text)?.[1]) > 20);
 
       // what only reading tells is counted by intake: then the reasons are those of the ledger
@@ -119,6 +154,7 @@ for (const kind of ['embedded', 'server'] as const) {
         return total(reasons) >= total(ofLedger) && reasons;
       });
       for (const [reason, times] of ofLedger) assert.is(reasons.get(reason), times, reason);
+      assert.equal([ofLedger.get('not_a_turn'), ofLedger.get('undecodable'), ofLedger.get('over_limit')], [4, 1, 2]);
 
       const { journal } = await eventually('nothing to wait', async () => {
         const status = await read<Status>(`${api}/v1/admin/status`);
@@ -127,7 +163,7 @@ for (const kind of ['embedded', 'server'] as const) {
       assert.ok((journal?.bytes ?? 0) > 0);
     } finally {
       await service.stop();
-      await provider.close();
+      await Promise.all([provider.close(), unreadable.close()]);
       await removeFolder(folder);
       await own?.drop();
     }

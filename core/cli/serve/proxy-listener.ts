@@ -30,9 +30,6 @@ export type ProxyParts = {
   at?: ListenAt;
 };
 
-/** Reasons why a request is not captured that only the proxy knows; intake counts the others. */
-const KNOWN_AT_THE_PROXY: readonly Outcome[] = ['not_a_turn', 'unsupported_format', 'journal_full', 'disabled'];
-
 export async function openProxy(parts: ProxyParts): Promise<OpenListener> {
   const { config, journal, log, metrics, formerKey, allowedHosts, at = parseListen(config.proxy.listen) } = parts;
   const upstreams = openUpstreams(egressOf(parts.env));
@@ -43,9 +40,9 @@ export async function openProxy(parts: ProxyParts): Promise<OpenListener> {
     formatOf,
     formerKey,
     refuse: refuseForeign(allowedHosts),
-    count: (provider: ProviderId, outcome: Outcome) => {
+    count: (provider: ProviderId, outcome: Outcome, hasCopy: boolean) => {
       metrics.proxyRequest(provider, outcome);
-      if (KNOWN_AT_THE_PROXY.includes(outcome)) metrics.notCaptured(outcome);
+      if (!hasCopy) metrics.notCaptured(outcome); // else intake counts, once it has read the copy
     },
     addedTtfb: metrics.addedTtfb,
     now: instantNow,

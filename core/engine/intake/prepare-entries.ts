@@ -12,13 +12,17 @@ import type { DatabaseRetry } from './database-retry.ts';
 import { findPreviousCall } from './find-previous-call.ts';
 import { openCall } from './open-call.ts';
 
-/** An entry of the journal, ready to be stored. `turn`, `counted` or neither; `broken` says why a call cannot be prepared. */
+/**
+ * An entry of the journal, ready to be stored. `turn`, `counted` or neither; `broken` says why a call cannot be prepared. `hasCopy`: what
+ * is counted was decided here, by its copy, and not by the proxy.
+ */
 export type PreparedEntry = {
   position: JournalPosition;
   call: JournalCall | null;
   turn: PreparedTurn | null;
   slices: LooseSlice[];
   counted: CountedRequest | null;
+  hasCopy: boolean;
   broken: string | null;
 };
 
@@ -54,7 +58,8 @@ async function prepareEntry(
   earlier: readonly PreparedTurn[],
 ): Promise<PreparedEntry> {
   const { position } = entry;
-  const item: PreparedEntry = { position, call: null, turn: null, slices: [], counted: null, broken: null };
+  const hasCopy = entry.kind === 'call';
+  const item: PreparedEntry = { position, call: null, turn: null, slices: [], counted: null, hasCopy, broken: null };
   if (entry.kind === 'finished') return item;
   if (entry.kind === 'counted') return { ...item, counted: entry.counted };
   const { call } = entry;

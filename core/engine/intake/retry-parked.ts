@@ -46,10 +46,16 @@ async function storeParked(deps: Deps, id: string): Promise<boolean> {
   const prepared = await prepareCall(deps, call, []);
   if (prepared.kind === 'turn') {
     const { slices, turn } = prepared;
-    await storeBatch(deps, slices, { turns: [turn], counted: [], positions: [], unparked: [id] });
+    await storeBatch(deps, slices, { turns: [turn], counted: [], positions: [], unparked: [id], reasons: [] });
   } else {
     const counted = [{ ...prepared.counted, position: null }];
-    await storeBatch(deps, [], { turns: [], counted, positions: [], unparked: [id] });
+    await storeBatch(deps, [], {
+      turns: [],
+      counted,
+      positions: [],
+      unparked: [id],
+      reasons: [prepared.counted.outcome],
+    });
   }
   return true;
 }

@@ -7,6 +7,7 @@ import type { NewNode } from '../../db/store/new-nodes.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
+import type { Outcome } from '../../model/coverage.ts';
 import { type DatabaseRetry, isTransient } from './database-retry.ts';
 import type { NewSlices } from './new-slices.ts';
 import type { PreparedEntry } from './prepare-entries.ts';
@@ -58,18 +59,20 @@ async function append(deps: StoreDeps, items: readonly PreparedEntry[]): Promise
       turns: items.flatMap(({ turn }) => turn ?? []),
       counted: items.flatMap(({ counted, position }) => (counted ? { ...counted, position } : [])),
       positions,
+      reasons: items.flatMap(({ counted, hasCopy }) => (counted && hasCopy ? counted.outcome : [])),
     },
   );
   for (const position of positions) deps.journal.committed(position);
 }
 
-type Batch = Pick<TurnBatch, 'turns' | 'counted' | 'positions' | 'unparked'>;
+/** `reasons`: of the counted ones whose copies were read here. The proxy counts the others in its own metrics. */
+type Batch = Pick<TurnBatch, 'turns' | 'counted' | 'positions' | 'unparked'> & { reasons: readonly Outcome[] };
 
 /** In one transaction. @param slices of all its turns */
 export async function storeBatch(
   { database, newSlices, metrics, stored, publish }: Omit<StoreDeps, 'journal'>,
   slices: readonly LooseSlice[],
-  batch: Batch,
+  { reasons, ...batch }: Batch,
 ): Promise<void> {
   const report_nodes = publish !== undefined;
   const turns = await newSlices.storing(slices, (fresh) =>
@@ -79,8 +82,7 @@ export async function storeBatch(
     metrics.intakeTurn(outcome);
     if (outcome === 'undecodable') metrics.notCaptured(outcome);
   }
-  for (const { outcome } of batch.counted)
-    if (outcome === 'over_limit' || outcome === 'crashed') metrics.notCaptured(outcome);
+  for (const reason of reasons) metrics.notCaptured(reason);
   if (turns.length > 0) stored?.();
   publish?.(turns.flatMap(({ new_nodes }) => new_nodes ?? []));
 }
