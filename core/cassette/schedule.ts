@@ -21,25 +21,42 @@ type Deps = {
   databases: Pick<CassetteDatabases, 'lease' | 'release'> | null;
   /** Whether anything has changed that the snapshot `seen` does not include; null: it runs only at its interval. */
   changed: CassetteDatabases['changes'] | null;
+  /** The clock of what is reported. What is due is counted by one that nobody sets back. */
   now: () => number;
+  /** How long a lease lasts that is not renewed. */
+  leaseMs?: number;
   ran(run: NonNullable<Installed['last_run']>): void;
 };
 
-/** The first run is due at once. `stop` aborts the run under way and waits for it, at most some seconds. */
-export function keepSchedule({ name, everyMs, run, databases, changed, now, ran }: Deps): { stop(): Promise<void> } {
+const elapsedMs = () => performance.now();
+
+/**
+ * The first run is due at once; where another has the lease, or the database is away, it is tried again as soon as a lease could end.
+ * `stop` aborts the run under way and waits for it, at most some seconds.
+ */
+export function keepSchedule(deps: Deps): { stop(): Promise<void> } {
+  const { name, everyMs, run, databases, changed, now, leaseMs = LEASE_MS, ran } = deps;
   const token = randomUUID();
   const stopping = new AbortController();
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
   const holdsLease = () =>
-    databases ? databases.lease(name, token, LEASE_MS).catch(() => false) : Promise.resolve(true);
+    databases ? databases.lease(name, token, leaseMs).catch(() => false) : Promise.resolve(true);
 
-  const runOnce = async (scheduled_at: number) => {
+  /** Renews the lease until `stop` is called or it is lost. */
+  const renewLease = (onLost: () => void = () => {}) => {
+    const renew = async () => {
+      if (await holdsLease()) return;
+      clearInterval(timer);
+      onLost();
+    };
+    const timer = setInterval(() => void renew(), leaseMs / 3).unref();
+    return { stop: () => clearInterval(timer) };
+  };
+
+  const runOnce = async (due: number) => {
     const lost = new AbortController();
-    const renewal = setInterval(() => {
-      void holdsLease().then((ours) => {
-        if (!ours) lost.abort();
-      });
-    }, LEASE_MS / 3);
+    const renewal = renewLease(() => lost.abort());
+    const scheduled_at = Math.round(now() - (elapsedMs() - due));
     const started = { scheduled_at: new Date(scheduled_at).toISOString(), ended_at: null, error: null };
     ran(started);
     const ended = (error: string | null) => ran({ ...started, ended_at: new Date(now()).toISOString(), error });
@@ -50,7 +67,7 @@ export function keepSchedule({ name, everyMs, run, databases, changed, now, ran 
       if (stopping.signal.aborted) return ended(null); // a run that was stopped has not failed
       ended(error instanceof Error ? error.message.slice(0, 500) : 'it threw no error');
     } finally {
-      clearInterval(renewal);
+      renewal.stop();
     }
   };
   let seen = NOTHING_SEEN;
@@ -61,22 +78,27 @@ export function keepSchedule({ name, everyMs, run, databases, changed, now, ran 
   };
   /** @returns when the next run is due: at the latest at `latest` */
   const nextDue = async (latest: number, pauseMs: number): Promise<number> => {
-    const wait = (ms: number) => pause(Math.max(0, Math.min(ms, latest - now())));
+    const wait = (ms: number) => pause(Math.max(0, Math.min(ms, latest - elapsedMs())));
     await wait(changed ? pauseMs : everyMs);
-    while (!stopping.signal.aborted && now() < latest) {
-      if (await hasChanged()) return now();
+    while (!stopping.signal.aborted && elapsedMs() < latest) {
+      if (await hasChanged()) return elapsedMs();
       await wait(CHECK_MS);
     }
     return latest;
   };
   const loop = async () => {
-    let due = now();
+    let due = elapsedMs();
     while (!stopping.signal.aborted) {
       await hasChanged(); // changes from here on are found after the run
-      const began = now();
-      if (await holdsLease()) await runOnce(due); // the lease is kept between runs, so that the interval holds
-      const pauseMs = Math.max(CHECK_MS, RUNS_PER_PAUSE * (now() - began));
-      due = await nextDue(Math.max(due + everyMs, now()), pauseMs);
+      const began = elapsedMs();
+      const isOurs = await holdsLease();
+      if (isOurs) await runOnce(due);
+      const pauseMs = Math.max(CHECK_MS, RUNS_PER_PAUSE * (elapsedMs() - began));
+      const nextMs = isOurs ? everyMs : Math.min(everyMs, leaseMs); // who has the lease may have been killed
+      // The lease is kept between runs, so that the interval holds: others try to get it meanwhile.
+      const renewal = isOurs && everyMs > leaseMs / 2 ? renewLease() : null;
+      due = await nextDue(Math.max(due + nextMs, elapsedMs()), pauseMs);
+      renewal?.stop();
     }
     await databases?.release(name, token).catch(() => {});
   };

@@ -5,6 +5,7 @@ import type { Progress } from '../contract.ts';
 /** Whether anything was recorded that the snapshot `seen` does not include. */
 export type ChangesSince = (seen: string) => Promise<{ seen: string; changed: boolean }>;
 
+/** `now`: milliseconds of a clock that nobody sets back. */
 type Deps = { changes: ChangesSince; progress(): Progress | null; now?: () => number };
 
 /** The snapshot before every change. */
@@ -15,7 +16,11 @@ const RETRY = { firstMs: 30_000, maxMs: 300_000 };
 const ANYWAY_MS = 3_600_000;
 
 /** Calls `run` when there is work: something changed, or the last run reported more to do. @throws what the run throws */
-export function openDueWork({ changes, progress, now = Date.now }: Deps): (run: () => Promise<void>) => Promise<void> {
+export function openDueWork({
+  changes,
+  progress,
+  now = () => performance.now(),
+}: Deps): (run: () => Promise<void>) => Promise<void> {
   let seen = NOTHING_SEEN;
   const backoff = openBackoff(RETRY);
   let failing = false;

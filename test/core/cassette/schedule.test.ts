@@ -95,6 +95,26 @@ test('what changes makes work due long before its interval is over, also what ch
   assert.equal(saw, [0, 1, 2]);
 });
 
+test('a clock that is set back delays no work', async () => {
+  let offsetMs = 0;
+  const times: number[] = [];
+  const schedule = keepSchedule({
+    ...{ name: 'notes', everyMs: 20, databases: null, changed: null, now: () => Date.now() + offsetMs },
+    ran: () => {},
+    run: async ({ scheduled_at }) => {
+      times.push(scheduled_at);
+      offsetMs = -3_600_000;
+    },
+  });
+  for (let tries = 0; times.length < 3 && tries < 200; tries++) await soon();
+  await schedule.stop();
+  assert.ok(times.length >= 3, `${times.length} runs`);
+  assert.ok(
+    Math.abs(Date.now() - 3_600_000 - (times[2] ?? 0)) < 60_000,
+    'and the time that it is given is of that clock',
+  );
+});
+
 test('to stop is to abort the run under way, and to wait for it', async () => {
   let aborted = false;
   const schedule = keepSchedule({
