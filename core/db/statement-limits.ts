@@ -4,6 +4,7 @@
 export const statementLimitsMs: { readonly [name: string]: number } = {
   checkpoint: 600_000,
   migrateCassette: 600_000,
+  provisionCassette: 600_000, // another process may migrate it meanwhile
   removeCassette: 600_000,
   openPurge: 600_000,
   purgeSession: 600_000,

@@ -223,8 +223,9 @@ async function makeSchema(
 ): Promise<void> {
   if (!databases) return; // it has no DB, and reports that to its callers itself
   try {
-    await databases.provision({ name, views: depends.views, extensions: depends.extensions });
-    await databases.migrate(name, migrationsOf(loaded), { builtIn: isBuiltIn({ base }) });
+    const migrations = migrationsOf(loaded);
+    await databases.provision({ name, views: depends.views, extensions: depends.extensions, migrations });
+    await databases.migrate(name, migrations, { builtIn: isBuiltIn({ base }) });
   } catch (error) {
     if (error instanceof GrantsUnavailable)
       throw new Rejection('migrate', `grants-unavailable: ${error.message}`, error.sql === '' ? [] : [error.sql]);

@@ -1,22 +1,23 @@
 /** A cassette's database, for the host: its role, its schema, its migrations, and the binding that becomes `env.DB`. */
 
-import { GrantsUnavailable } from '../../db/cassette/grants-unavailable.ts';
+import { GrantsUnavailable, MigrationRefused } from '../../db/cassette/grants-unavailable.ts';
 import { schemaOf } from '../../db/cassette/names.ts';
 import { type ServerCalls, serverCalls } from '../../db/cassette/server-calls.ts';
 import type { OpenDatabase } from '../../db/open.ts';
 import type { Logger } from '../../log.ts';
 import { type CassetteDb, cassetteDb, type DbOptions } from './cassette-db.ts';
 import { embeddedCalls } from './embedded-calls.ts';
-import { type CassetteMigration, runMigrations } from './migrations.ts';
+import { type CassetteMigration, migrationDigest, runMigrations } from './migrations.ts';
 import { openParser } from './parser-thread.ts';
 import { openQuota, type Quota } from './quota.ts';
 
 export type CassetteDatabases = {
   /**
    * Creates role, schema and extensions, and grants the views. Safe to repeat, and from several processes at once.
+   * @throws {MigrationRefused} the migrations cannot follow what has run: nothing has changed
    * @throws {GrantsUnavailable} the service's own role lacks a right; with the SQL for a DBA
    */
-  provision(request: { name: string; views: readonly string[]; extensions: readonly string[] }): Promise<void>;
+  provision(request: CassetteNeeds): Promise<void>;
   /** Those of the views that do not exist in `svc_v1`. */
   missingViews(views: readonly string[]): Promise<string[]>;
   /**
@@ -35,6 +36,14 @@ export type CassetteDatabases = {
   changes(seen: string): Promise<{ seen: string; changed: boolean }>;
   /** Closes its own connections and the parser; the database itself stays open. */
   close(): Promise<void>;
+};
+
+/** What a version of a cassette has in its manifest. `migrations` absent: they are not compared with what has run. */
+type CassetteNeeds = {
+  name: string;
+  views: readonly string[];
+  extensions: readonly string[];
+  migrations?: readonly CassetteMigration[];
 };
 
 type Deps = { database: OpenDatabase; dsn: string; pooled: boolean; log: Logger };
@@ -66,8 +75,10 @@ export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): Cas
     await calls?.close();
   };
   return {
-    async provision(request) {
-      await database.execute('provisionCassette', request);
+    async provision({ migrations, ...request }) {
+      const digests = migrations && { migrations: migrations.map(migrationDigest) };
+      const refused = await database.execute('provisionCassette', { ...request, ...digests });
+      if (refused) throw new MigrationRefused(refused.migration, refused.reason);
       if (kind === 'embedded') return;
       const calls = onServer(request.name);
       await calls.renew(); // the cassette as it was before may still run

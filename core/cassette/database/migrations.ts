@@ -49,6 +49,12 @@ export async function runMigrations(
   }
 }
 
+/** By which it is known again, once it has run. */
+export const migrationDigest = ({ name, sql }: CassetteMigration): Pick<MigrationFile, 'name' | 'sha256'> => ({
+  name,
+  sha256: createHash('sha256').update(sql).digest('hex'),
+});
+
 /** All of them, before any runs. @param own the cassette's schema @throws {MigrationRefused} */
 async function readMigrations(
   parser: Parser,
@@ -63,8 +69,7 @@ async function readMigrations(
     }
     if (names.has(name)) throw new MigrationRefused(name, 'there are two of this name');
     names.add(name);
-    const sha256 = createHash('sha256').update(sql).digest('hex');
-    files.push({ name, sha256, statements: await statementsOf(parser, own, { name, sql }) });
+    files.push({ ...migrationDigest({ name, sql }), statements: await statementsOf(parser, own, { name, sql }) });
   }
   return files;
 }

@@ -8,9 +8,9 @@ import { CALLS, schemaOf } from './names.ts';
 export type MigrationFile = { name: string; sha256: string; statements: readonly string[] };
 
 /** Why a migration was refused, and which; plain data, since it passes between threads. `late`: a statement took too long. */
-type Refused = { migration: string; reason: string; late?: boolean };
+export type RefusedMigration = { migration: string; reason: string; late?: boolean };
 
-export type Migrated = { applied: string[]; refused: Refused | null };
+export type Migrated = { applied: string[]; refused: RefusedMigration | null };
 
 /**
  * Those that have not run, in one transaction: when one fails, the version before can be put back, which rejects migrations that it lacks.
@@ -23,14 +23,12 @@ export async function migrateCassette(
   let running = '';
   try {
     return await db.transaction(async (tx) => {
-      await tx.rows(sql`select pg_advisory_xact_lock(820144730, hashtext(${name}))`);
-      const recorded = await ledger(tx, name);
-      const refused = contradiction(recorded, migrations);
-      if (refused) return { applied: [], refused };
-      const missing = migrations.slice(recorded.length);
+      const { recorded, refused } = await compareWithLedger(tx, { name, migrations });
+      if (refused) return refusal(refused);
+      const missing = migrations.slice(recorded);
       for (const [i, migration] of missing.entries()) {
         running = migration.name;
-        await runMigration(tx, name, migration, recorded.length + i + 1);
+        await runMigration(tx, name, migration, recorded + i + 1);
       }
       return { applied: missing.map((migration) => migration.name), refused: null };
     });
@@ -42,7 +40,7 @@ export async function migrateCassette(
   }
 }
 
-const refusal = (refused: Refused): Migrated => ({ applied: [], refused });
+const refusal = (refused: RefusedMigration): Migrated => ({ applied: [], refused });
 
 async function runMigration(tx: Sql, cassette: string, { name, sha256, statements }: MigrationFile, position: number) {
   const call = sql`${sql.identifier(CALLS)}.${sql.identifier(schemaOf(cassette))}`;
@@ -59,7 +57,20 @@ const CHECK_DEFERRED = 'set constraints all immediate; set constraints all defer
 
 const TOO_LATE = '57014'; // query_canceled
 
-type Applied = { name: string; sha256: string };
+type Applied = Pick<MigrationFile, 'name' | 'sha256'>;
+
+/**
+ * Until the transaction ends, no other process migrates the cassette.
+ * @returns how many have run, and why these cannot follow them
+ */
+export async function compareWithLedger(
+  tx: Sql,
+  { name, migrations }: { name: string; migrations: readonly Applied[] },
+): Promise<{ recorded: number; refused: RefusedMigration | null }> {
+  await tx.rows(sql`select pg_advisory_xact_lock(820144730, hashtext(${name}))`);
+  const applied = await ledger(tx, name);
+  return { recorded: applied.length, refused: contradiction(applied, migrations) };
+}
 
 const ledger = (tx: Sql, name: string): Promise<Applied[]> =>
   tx.rows<Applied>(
@@ -67,7 +78,7 @@ const ledger = (tx: Sql, name: string): Promise<Applied[]> =>
   );
 
 /** Why they cannot follow what has run. */
-function contradiction(applied: readonly Applied[], migrations: readonly MigrationFile[]): Refused | null {
+function contradiction(applied: readonly Applied[], migrations: readonly Applied[]): RefusedMigration | null {
   for (const [i, { name, sha256 }] of applied.entries()) {
     const file = migrations.find((migration) => migration.name === name);
     if (!file) {

@@ -4,9 +4,16 @@ import { DatabaseError } from '../../errors.ts';
 import type { Sql } from '../sql.ts';
 import { makeCall } from './call-function.ts';
 import { GrantsUnavailable } from './grants-unavailable.ts';
+import { compareWithLedger, type MigrationFile, type RefusedMigration } from './migrate-cassette.ts';
 import { cassetteLogin, EXTENSIONS, roleOf, schemaOf, scramVerifier } from './names.ts';
 
-export type ProvisionRequest = { name: string; views: readonly string[]; extensions: readonly string[] };
+/** `migrations`: those of its version, which have to follow what has run. Absent: they are not looked at. */
+export type ProvisionRequest = {
+  name: string;
+  views: readonly string[];
+  extensions: readonly string[];
+  migrations?: readonly Pick<MigrationFile, 'name' | 'sha256'>[];
+};
 
 /** One at a time in a database: concurrent grants would conflict in the same rows of the catalog. */
 const LOCK = sql`select pg_advisory_xact_lock(8201447304118393)`;
@@ -22,12 +29,21 @@ async function hasCitus(tx: Sql): Promise<boolean> {
 /** Of a role, on all replicas together. */
 const MOST_CONNECTIONS = 64;
 
-/** @throws {GrantsUnavailable} on a server */
-export async function provisionCassette(db: Sql, { name, views, extensions }: ProvisionRequest): Promise<void> {
+/**
+ * Of a version that is refused nothing is made: another process may run the one after it, whose grants these would replace.
+ * @returns why its migrations are refused; null: they are not
+ * @throws {GrantsUnavailable} on a server
+ */
+export async function provisionCassette(
+  db: Sql,
+  { name, views, extensions, migrations }: ProvisionRequest,
+): Promise<RefusedMigration | null> {
   const unknown = extensions.find((extension) => extension !== 'vector');
   if (unknown !== undefined) throw new GrantsUnavailable(`Cannot offer the extension '${unknown}': only vector is`, '');
-  await db.transaction(async (tx) => {
-    await tx.rows(LOCK);
+  return db.transaction(async (tx) => {
+    const { refused } = migrations ? await compareWithLedger(tx, { name, migrations }) : { refused: null };
+    if (refused) return refused;
+    await tx.rows(LOCK); // after the other: a cassette that migrates for long keeps no others waiting
     const settings = (await hasCitus(tx)) ? [ON_THIS_SERVER] : [];
     for (const each of settings) await tx.rows(sql.raw(`set local ${each}`));
     const [schema, role] = [schemaOf(name), await roleOf(tx, name)];
@@ -40,6 +56,7 @@ export async function provisionCassette(db: Sql, { name, views, extensions }: Pr
     await makeCall(tx, { schema, role, path, settings });
     if (tx.kind === 'server') await setDefaults(target, path, settings);
     else await revokeFromPublic(tx);
+    return null;
   });
 }
 
