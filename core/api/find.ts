@@ -31,7 +31,8 @@ const find = createRoute({
 
 /** A search reads what it shows, so that pages further down are made of the first ones. */
 const MOST_HITS = 200;
-const Skipped = z.object({ skip: z.int().min(1).max(MOST_HITS) });
+/** `amends`: as the first page has it, absent in the cursors of former versions. */
+const Skipped = z.object({ skip: z.int().min(1).max(MOST_HITS), amends: z.boolean().optional() });
 
 type Deps = { execute: Database['execute']; coverage: () => Promise<FindCoverage> };
 
@@ -40,22 +41,20 @@ export const findApp = ({ execute, coverage }: Deps) =>
     const { text, in: places, limit, cursor, ...filters } = c.req.valid('query');
     const filter = { ...filters, status: filters.status ?? null };
     const list = { route: '/v1/find', parameters: { text, places: places.join(), filter: JSON.stringify(filter) } };
-    const { skip } = readCursor(list, cursor, Skipped) ?? { skip: 0 };
+    const { skip, amends = null } = readCursor(list, cursor, Skipped) ?? { skip: 0 };
     const { findAcross } = await import('../engine/find/find-across.ts');
-    const { hits, replaced } = await findAcross(execute, {
-      text,
-      places,
-      filter,
-      wanted: Math.min(skip + limit + 1, MOST_HITS),
-    });
-    const next = skip + limit;
+    const wanted = Math.min(skip + limit + 1, MOST_HITS);
+    const { hits, replaced, ...search } = await findAcross(execute, { text, places, filter, skip, wanted, amends });
+    const items = hits.slice(skip, skip + limit);
+    const next = skip + items.length;
+    const hasMore = (hits.length > next || search.isCut) && next < MOST_HITS;
     return c.json(
       {
-        items: hits.slice(skip, next),
+        items,
         ...(await coverage()),
         substrings: true,
         ...(replaced.length > 0 ? { replaced_words: replaced } : {}),
-        ...(hits.length > next && next < MOST_HITS ? { next_cursor: writeCursor(list, { skip: next }) } : {}),
+        ...(hasMore ? { next_cursor: writeCursor(list, { skip: next, amends: search.amends }) } : {}),
       },
       200,
     );

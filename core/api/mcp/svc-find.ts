@@ -48,7 +48,8 @@ const Output = z.object({
 });
 
 const MOST_HITS = 200;
-const Skipped = z.object({ skip: z.int().min(1).max(MOST_HITS) });
+/** `amends`: as the first page has it, absent in the cursors of former versions. */
+const Skipped = z.object({ skip: z.int().min(1).max(MOST_HITS), amends: z.boolean().optional() });
 
 type Deps = { execute: Database['execute']; takePlace: AcquireSlot };
 
@@ -70,15 +71,17 @@ export const findTool = ({ execute, takePlace }: Deps) =>
       const { text, in: places, limit: _, cursor: __, ...filters } = query;
       const filter = { ...filters, status: filters.status ?? null };
       const list = { route: 'svc_find', parameters: { text, places: places.join(), filter: JSON.stringify(filter) } };
-      const { skip } = readCursor(list, cursor, Skipped) ?? { skip: 0 };
+      const { skip, amends = null } = readCursor(list, cursor, Skipped) ?? { skip: 0 };
       const release = await takePlace(signal);
       try {
         const { findAcross } = await import('../../engine/find/find-across.ts');
         const wanted = Math.min(skip + limit + 1, MOST_HITS);
-        const { hits: found, replaced } = await findAcross(execute, { text, places, filter, wanted });
+        const search = await findAcross(execute, { text, places, filter, skip, wanted, amends });
+        const { hits: found, replaced } = search;
         const hits = fitting(found.slice(skip, skip + limit).map(hitOf), hitLines, 300);
         const next = skip + hits.length;
-        const next_cursor = found.length > next && next < MOST_HITS ? writeCursor(list, { skip: next }) : undefined;
+        const hasMore = (found.length > next || search.isCut) && next < MOST_HITS;
+        const next_cursor = hasMore ? writeCursor(list, { skip: next, amends: search.amends }) : undefined;
         return {
           text: [...replaced.map(replacedLine), ...hits.map(hitLines), ending(next, next_cursor)].join('\n\n'),
           structured: {

@@ -53,7 +53,7 @@ export const findCandidates = (
           from c ${joined(filter)}
          where true ${matching(filter)}
          group by c.trace_id, c.span_id, c.place
-         order by max(c.weight) desc, max(c.at) desc, c.span_id
+         order by max(c.weight) desc, max(c.at) desc, c.span_id, c.place
          limit ${limit}`);
     if (match === 'some') return read(withSome(groups, within, most_of_group));
     const maybeFrequent = groups.flat().length <= FREQUENT_TERMS && filter.until === null;

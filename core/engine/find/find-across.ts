@@ -13,17 +13,27 @@ type Search = {
   text: string;
   places: readonly FindPlace[];
   filter: FindFilter;
+  /** How many hits earlier pages have shown. */
+  skip: number;
   /** How many hits are wanted, those of earlier pages included. */
   wanted: number;
+  /** As the first page has it; null: this is the first page, and the time that it took decides. */
+  amends: boolean | null;
 };
 
-/** Of candidates more than are wanted are compared, since the best are not always the newest. */
-const CANDIDATES = { least: 60, most: 200 };
-const BATCH = 60;
+/**
+ * Candidates are compared in batches, whose hits are ranked among themselves. Where a batch ends depends on the stored texts alone, neither
+ * on the page nor on the clock: so each page of a search continues one and the same list.
+ */
+const CANDIDATES = [60, 200];
+/** A batch goes on until it has so many hits, a page of usual size and one more: the best are not always the newest. */
+const BATCH_HITS = 21;
+/** A batch with hits ends after so many reads, of a megabyte or so each. */
+const BATCH_READS = 8;
+const SPANS_OF_READ = 60;
 /** Of a longer text, what has all words as parts of words is also what has most of the telling ones. */
 const SHORT_WORDS = 4;
-/** After this long a search that has hits looks for no better ones. */
-const ENOUGH_MS = 150;
+/** After this long a search that has hits for its page leaves further batches to the next page. */
 const MOST_MS = 2_000;
 
 /** A search that took longer is not repeated with other words. */
@@ -34,8 +44,12 @@ const AMENDED_SCORE = 2 / 3;
 type Hits = Map<string, FindHit>;
 
 export type FindResult = {
-  /** The best first; of equal ones the newest. */
+  /** In each batch the best first; of equal ones the newest. */
   hits: FindHit[];
+  /** The search ended by the clock: there may be hits behind these. */
+  isCut: boolean;
+  /** Whether words that no text has were sought as the nearest ones, for the further pages. */
+  amends: boolean;
   /** Words that no text has, with those that were looked for beside them. */
   replaced: ReplacedWord[];
 };
@@ -44,57 +58,101 @@ export type FindResult = {
 export async function findAcross(execute: Database['execute'], search: Search): Promise<FindResult> {
   const began = performance.now();
   const query = textQuery(search.text);
-  if (query.words.length === 0) return { hits: [], replaced: [] };
-  const { hits, found } = await hitsOf(execute, search, query);
+  if (query.words.length === 0) return { hits: [], isCut: false, amends: true, replaced: [] };
+  const found = new Set<string>();
+  const batches = hitBatches(execute, search, { query, found });
+  const first = await nextOf(batches);
   const { filter } = search;
   const places = inSpans(search.places);
-  const isQuick = hits.size === 0 || performance.now() - began < AMENDED_WITHIN_MS;
-  const amended = places.length > 0 && isQuick ? await amendedQuery(execute, { query, places, filter, found }) : null;
-  if (amended)
-    for (const [key, hit] of (await hitsOf(execute, search, amended.query)).hits) {
-      const score = rounded(hit.score * AMENDED_SCORE);
-      if (score > (hits.get(key)?.score ?? 0)) hits.set(key, { ...hit, score });
+  const amends = search.amends ?? (first.size === 0 || performance.now() - began < AMENDED_WITHIN_MS);
+  const amended = places.length > 0 && amends ? await amendedQuery(execute, { query, places, filter, found }) : null;
+  const near = amended ? hitBatches(execute, search, { query: amended.query, found: new Set() }) : null;
+  if (near) addNear(first, await nextOf(near));
+  const ranked: Hits = new Map();
+  addRanked(ranked, first);
+  let isCut = false;
+  for (const rest of [batches, ...(near ? [near] : [])])
+    while (ranked.size < search.wanted && !isCut) {
+      isCut = ranked.size > search.skip && performance.now() - began > MOST_MS;
+      const { value, done } = isCut ? { value: undefined, done: false } : await rest.next();
+      if (done) break;
+      if (value) addRanked(ranked, rest === near ? addNear(new Map(), value) : value);
     }
-  const sorted = [...hits.values()].sort((a, b) => b.score - a.score || (a.at < b.at ? 1 : -1));
-  return { hits: sorted, replaced: amended?.replaced ?? [] };
+  return { hits: [...ranked.values()], isCut, amends, replaced: amended?.replaced ?? [] };
+}
+
+const nextOf = async (batches: AsyncGenerator<Hits, void>): Promise<Hits> => (await batches.next()).value ?? new Map();
+
+/** Adds hits of an amended query to those of the query itself. */
+function addNear(hits: Hits, near: Hits): Hits {
+  for (const [key, hit] of near) {
+    const score = rounded(hit.score * AMENDED_SCORE);
+    if (score > (hits.get(key)?.score ?? 0)) hits.set(key, { ...hit, score });
+  }
+  return hits;
+}
+
+/** What an earlier batch has stays where it is. */
+function addRanked(ranked: Hits, batch: Hits): void {
+  const sorted = [...batch].sort(([, a], [, b]) => b.score - a.score || (a.at < b.at ? 1 : -1));
+  for (const [key, hit] of sorted) if (!ranked.has(key)) ranked.set(key, hit);
 }
 
 const inSpans = (places: readonly FindPlace[]) => places.filter((place) => place !== 'prompt');
 
-/** `found`: the words of the query that any of the compared texts has. */
-async function hitsOf(
+type Sought = {
+  query: TextQuery;
+  /** Gets the words of the query that any of the compared texts has. */
+  found: Set<string>;
+};
+
+/** The hits of one batch after another, as long as there are some. */
+async function* hitBatches(
   execute: Database['execute'],
-  search: Search,
-  query: TextQuery,
-): Promise<{ hits: Hits; found: ReadonlySet<string> }> {
-  const hits: Hits = new Map();
-  const found = new Set<string>();
-  const began = performance.now();
+  { places: listed, filter }: Search,
+  { query, found }: Sought,
+): AsyncGenerator<Hits, void> {
+  const places = inSpans(listed);
+  const windows = places.length > 0 ? await textWindows(execute) : [];
   const seen = new Set<string>();
-  const enough = () => {
-    const ms = performance.now() - began;
-    return hits.size > 0 && (ms > MOST_MS || (ms > ENOUGH_MS && hits.size >= search.wanted));
-  };
-  const limit = Math.min(Math.max(2 * search.wanted, CANDIDATES.least), CANDIDATES.most);
-  const look = async (groups: number[][], match: 'all' | 'some') => {
-    const places = inSpans(search.places);
-    if (places.length === 0) return;
-    const { filter } = search;
-    const windows = await textWindows(execute);
-    const candidates = await execute('findCandidates', { groups, match, places, filter, windows, limit });
-    const fresh = candidates.filter((candidate) => !seen.has(keyOf(candidate)));
-    for (const candidate of fresh) seen.add(keyOf(candidate));
-    const spans = bySpan(fresh);
-    for (let at = 0; at < spans.length && !enough(); )
-      at += await verify(execute, query, spans.slice(at, at + BATCH), { hits, found });
-  };
-  if (search.places.includes('prompt')) await lookInPrompts(execute, query, search.filter, limit, { hits, found });
-  await look([allTerms(query, false)], 'all');
-  const isShort = query.words.length <= SHORT_WORDS;
-  if (isShort && hits.size < search.wanted && !enough()) await look([allTerms(query, true)], 'all');
-  if (hits.size < search.wanted && query.words.length > 1 && !enough())
-    await look(significantWords(query).map(partOfWord), 'some');
-  return { hits, found };
+  let [hits, reads]: [Hits, number] = [new Map(), 0];
+  for (const { groups, match, inPrompts } of stagesOf(query))
+    for (const limit of CANDIDATES) {
+      const prompts = inPrompts && listed.includes('prompt');
+      const calls = prompts ? await lookInPrompts(execute, query, filter, limit, { hits, found }) : 0;
+      const search = { groups, match, places, filter, windows, limit };
+      const candidates = places.length > 0 ? await execute('findCandidates', search) : [];
+      const fresh = candidates.filter((candidate) => !seen.has(keyOf(candidate)));
+      for (const candidate of fresh) seen.add(keyOf(candidate));
+      const spans = bySpan(fresh);
+      for (let at = 0; at < spans.length; ) {
+        at += await verify(execute, query, spans.slice(at, at + SPANS_OF_READ), { hits, found });
+        reads += 1;
+        if (hits.size === 0 || reads < BATCH_READS || at >= spans.length) continue;
+        yield hits;
+        [hits, reads] = [new Map(), 0];
+      }
+      if (hits.size >= BATCH_HITS || (hits.size > 0 && reads >= BATCH_READS)) {
+        yield hits;
+        [hits, reads] = [new Map(), 0];
+      }
+      if (calls < limit && candidates.length < limit) break; // more would be the same
+    }
+  if (hits.size > 0) yield hits;
+}
+
+type Stage = { groups: number[][]; match: 'all' | 'some'; inPrompts: boolean };
+
+/** The ways in which a text is looked for, the strictest first. */
+function stagesOf(query: TextQuery): Stage[] {
+  const { length } = query.words;
+  return [
+    { groups: [allTerms(query, false)], match: 'all', inPrompts: true },
+    ...(length <= SHORT_WORDS ? [{ groups: [allTerms(query, true)], match: 'all' as const, inPrompts: false }] : []),
+    ...(length > 1
+      ? [{ groups: significantWords(query).map(partOfWord), match: 'some' as const, inPrompts: false }]
+      : []),
+  ];
 }
 
 type Comparison = { hits: Hits; found: Set<string> };
@@ -135,14 +193,17 @@ async function verify(
   return covered;
 }
 
-/** The newest calls first that have it in a system prompt or the definition of a tool; each session names the first one. */
+/**
+ * The newest calls first that have it in a system prompt or the definition of a tool; each session names the first one.
+ * @returns how many places were compared
+ */
 async function lookInPrompts(
   execute: Database['execute'],
   query: TextQuery,
   filter: FindFilter,
   limit: number,
   { hits, found: words }: Comparison,
-): Promise<void> {
+): Promise<number> {
   const found = await execute('promptCandidates', { sought: allTerms(query, true), filter, limit });
   for (const { block, start, text, ...call } of found) {
     const scored = scoreOf(query, [{ place: 'prompt', side: 'prompt', block, offset: start, text }]);
@@ -151,6 +212,7 @@ async function lookInPrompts(
     for (const word of scored?.words ?? []) words.add(word);
     if (scored && (!before || before.score < scored.score)) hits.set(key, hitOf(call, 'prompt', scored));
   }
+  return found.length;
 }
 
 function hitOf(

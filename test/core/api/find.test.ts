@@ -168,6 +168,31 @@ databaseSuite('finding across sessions', (test, database) => {
     assert.equal(seen, ['4', '3', '2', '1', '0']);
   });
 
+  test('each hit is on one page of any size, and an older one that is better is lost on none', async () => {
+    const OLD_AND_BETTER = [3, 44];
+    const calls = Array.from({ length: 130 }, (_, at) => {
+      const prompt = OLD_AND_BETTER.includes(at) ? 'the adder drops its carry' : 'carry its adder, the other drops';
+      return journalCall(`s${at}`, { at, says: [user(prompt)], answers: answer('yes') });
+    });
+    await storeCalls(database(), calls);
+    await deriveAll(database());
+    await indexAll(database());
+    const walk = async (text: string, limits: readonly string[]): Promise<string[]> => {
+      const seen: string[] = [];
+      for (let page: Json = {}, n = 0; n === 0 || page.next_cursor; n += 1) {
+        const limit = limits[n % limits.length] ?? '';
+        page = await get({ text, limit, ...(n > 0 && { cursor: page.next_cursor }) });
+        seen.push(...page.items.map(({ span_id }: Json) => span_id));
+      }
+      return seen;
+    };
+    for (const text of ['adder drops its carry', 'addder drops carry']) {
+      const spans = await walk(text, ['20']);
+      assert.equal([spans.length, new Set(spans).size], [130, 130], text);
+      assert.equal(await walk(text, ['7', '50']), spans, text);
+    }
+  });
+
   test('a session that goes on, is deleted, or purged', async () => {
     const session_id = await says('s', 1, 'a walrus', 'b');
     await indexAll(database());
