@@ -55,9 +55,17 @@ export type Depths = Map<string, number>;
 export function spanLines(span: Span, depths: Depths, view: View): string {
   const above = depths.get(span.parent_span_id ?? '') ?? -1;
   depths.set(span.span_id, span.kind === 'agent' ? above + 1 : Math.max(above, 0));
+  return indented(above, view, (view) => LINES[span.kind](span, view));
+}
+
+/** The result of a tool alone, to go below its line. @param depths in which the tool is */
+export const toolResultLines = (span: Span, depths: Depths, view: View): string =>
+  indented(depths.get(span.parent_span_id ?? '') ?? -1, view, (view) => resultLines(span, view));
+
+function indented(above: number, view: View, linesOf: (view: View) => string[]): string {
   const indent = INDENT.repeat(Math.max(above, 0));
   const room = view.width === undefined ? undefined : Math.max(LEAST_ROOM, view.width - indent.length);
-  return LINES[span.kind](span, { ...view, width: room })
+  return linesOf({ ...view, width: room })
     .map((line) => `${line === '' ? '' : indent}${line}\n`)
     .join('');
 }
@@ -107,24 +115,23 @@ function answerLines(block: ContentBlock, view: View): string[] {
 }
 
 function toolLines(span: Span, view: View): string[] {
-  const { name, status, input, output } = span;
+  const { name, status, input } = span;
   const mark = status === 'error' ? pc.red('✗') : status === 'ok' ? pc.green('●') : pc.yellow('○');
   const argument = input[0]?.tool_input;
   const shown = view.full && argument !== undefined ? plainLines(JSON.stringify(argument, null, 2)) : [];
   const tool = shownOnOneLine(name);
   const argumentText = cut(shownOnOneLine(mainArgument(argument)), view, tool.length + 3);
   const head = `${mark} ${pc.cyan(tool)} ${argumentText}`.trimEnd();
+  return ['', head, ...shown.map((line) => `${INDENT}${line}`), ...resultLines(span, view)];
+}
+
+function resultLines({ status, output }: Span, view: View): string[] {
   const result = output.flatMap((block) => {
     const text = block.type.endsWith('tool_result') ? resultText(block) : (block.text ?? '');
     return text.trim() === '' ? (isImage(block) ? ['[image]'] : []) : folded(text, view);
   });
   const colour = status === 'error' ? pc.red : pc.dim;
-  return [
-    '',
-    head,
-    ...shown.map((line) => `${INDENT}${line}`),
-    ...result.map((line) => `${INDENT}${colour(cut(line, view, INDENT.length))}`),
-  ];
+  return result.map((line) => `${INDENT}${colour(cut(line, view, INDENT.length))}`);
 }
 
 function eventLines({ call_kind, input }: Span, view: View): string[] {

@@ -6,7 +6,7 @@ import type { Trace } from '../../model/trace.ts';
 import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
 import { copyBody } from '../print-response.ts';
-import { type Depths, sessionHeading, spanLines, traceHeading, type View } from './conversation.ts';
+import { type Depths, sessionHeading, spanLines, toolResultLines, traceHeading, type View } from './conversation.ts';
 import { sessionChanges } from './session-changes.ts';
 import { newestSession, sessionOf } from './session-of.ts';
 
@@ -32,13 +32,12 @@ export async function showSession(word: string, options: ShowOptions, loaded: Lo
   io.out(sessionHeading(session));
   const shown: Shown = new Map();
   const view: View = { full: options.full, width: io.columns };
-  const number = { next: 1 };
   const traces = await reading;
-  number.next = Math.max(1, session.rollup.turn_count - traces.length + 1);
-  await showTraces(api, traces, { shown, view, number, io });
+  const number = Math.max(1, session.rollup.turn_count - traces.length + 1);
+  const printing: Printing = { shown, view, next: { number, below: '' }, io };
+  await showTraces(api, traces, printing);
   if (!options.follow) return;
-  for await (const _ of sessionChanges(api, id))
-    await showTraces(api, await tracesOf(api, id, RECENT), { shown, view, number, io });
+  for await (const _ of sessionChanges(api, id)) await showTraces(api, await tracesOf(api, id, RECENT), printing);
 }
 
 const WHAT = 'read the session';
@@ -46,10 +45,12 @@ const WHAT = 'read the session';
 /** Traces to which something may still come: several agents may be at work at once. */
 const RECENT = 3;
 
-/** By trace: what of it was printed, and how deep its spans are. */
-type Shown = Map<string, { printed: Set<string>; depths: Depths }>;
+/** By trace: what of it was printed, which of that are tools without a result, and how deep its spans are. */
+type Shown = Map<string, ShownTrace>;
+type ShownTrace = { printed: Set<string>; awaited: Set<string>; depths: Depths };
 
-type Printing = { shown: Shown; view: View; number: { next: number }; io: Io };
+/** `next`: the number of the next turn, and the span that it is printed below. */
+type Printing = { shown: Shown; view: View; next: { number: number; below: string }; io: Io };
 
 /** Oldest first. */
 async function tracesOf(api: ApiClient, session_id: string, last: number | null): Promise<Trace[]> {
@@ -84,23 +85,31 @@ async function showTraces(api: ApiClient, traces: readonly Trace[], printing: Pr
 
 const AHEAD = 4;
 
-async function showTrace(
-  api: ApiClient,
-  trace: Trace,
-  first: Promise<SpanWindow>,
-  { shown, view, number, io }: Printing,
-): Promise<void> {
+async function showTrace(api: ApiClient, trace: Trace, first: Promise<SpanWindow>, printing: Printing): Promise<void> {
+  const { shown, view, next, io } = printing;
   let before = shown.get(trace.trace_id);
   if (before === undefined) {
-    before = { printed: new Set(), depths: new Map() };
+    before = { printed: new Set(), awaited: new Set(), depths: new Map() };
     shown.set(trace.trace_id, before);
-    io.out(traceHeading(trace, number.next++));
+    io.out(traceHeading(trace, next.number++));
+    next.below = '';
   }
-  for await (const span of spansOf(api, trace, first, view)) {
-    if (before.printed.has(span.span_id)) continue;
-    before.printed.add(span.span_id);
-    io.out(spanLines(span, before.depths, view));
-  }
+  for await (const span of spansOf(api, trace, first, view)) showSpan(span, before, printing);
+}
+
+/** A tool is printed when it is called. Its result comes below it; behind something else, with the tool once more. */
+function showSpan(span: Span, { printed, awaited, depths }: ShownTrace, { view, next, io }: Printing): void {
+  const hasResult = span.kind !== 'tool' || span.output.length > 0;
+  const isFirst = !printed.has(span.span_id);
+  if (!isFirst && !(hasResult && awaited.has(span.span_id))) return;
+  const lines = !isFirst && next.below === span.span_id ? toolResultLines : spanLines;
+  const text = lines(span, depths, view);
+  printed.add(span.span_id);
+  if (hasResult) awaited.delete(span.span_id);
+  else awaited.add(span.span_id);
+  if (text === '') return;
+  io.out(text);
+  next.below = span.span_id;
 }
 
 type SpanWindow = { items: Span[]; next_seq?: number };
