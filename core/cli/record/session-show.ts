@@ -37,8 +37,15 @@ export async function showSession(word: string, options: ShowOptions, loaded: Lo
   const printing: Printing = { shown, view, next: { number, below: '' }, io };
   await showTraces(api, traces, printing);
   if (!options.follow) return;
-  for await (const _ of sessionChanges(api, id)) await showTraces(api, await tracesOf(api, id, RECENT), printing);
+  const [first] = traces;
+  const isShown = (trace: Trace) => shown.has(trace.trace_id) || !first || isBehind(trace, first);
+  for await (const _ of sessionChanges(api, id))
+    await showTraces(api, (await tracesOf(api, id, RECENT)).filter(isShown), printing);
 }
+
+/** In the order of their list. */
+const isBehind = (trace: Trace, other: Trace): boolean =>
+  trace.started_at === other.started_at ? trace.trace_id > other.trace_id : trace.started_at > other.started_at;
 
 const WHAT = 'read the session';
 

@@ -92,4 +92,22 @@ databaseSuite('a conversation that is followed', (test, database) => {
       'Done',
     ]);
   });
+
+  test('after the newest turns come newer ones alone, with their numbers', async () => {
+    const turns = (count: number): Call => {
+      const before = Array.from({ length: count - 1 }, (_, i) => [
+        user(`prompt ${i + 1}`),
+        assistant(`reply ${i + 1}`),
+      ]);
+      return { at: count, says: [...before.flat(), user(`prompt ${count}`)], answers: answer(`reply ${count}`) };
+    };
+    const id = await store(turns(1), turns(2), turns(3));
+    const lines = await followed(id, ['--last', '1'], async ({ until }) => {
+      await until('reply 3');
+      await store(turns(4));
+      await until('reply 4');
+    });
+    const shown = lines.map((line) => /^── (\d+) ──/.exec(line)?.[1] ?? line).slice(3);
+    assert.equal(shown, ['3', '❯ prompt 3', 'reply 3', '4', '❯ prompt 4', 'reply 4']);
+  });
 });
