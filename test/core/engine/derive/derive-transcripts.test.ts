@@ -35,7 +35,7 @@ databaseSuite('deriving transcripts', (test, database) => {
       records: claudeChat(questions).map((record) => ({ ...record, sessionId: SESSION.harness_session_id })),
     });
   /** Derives what is due. @returns the names of the operations that it took */
-  const derived = async (readings?: RecentReadings): Promise<string[]> => {
+  const derived = async (readings?: RecentReadings, commitTurns?: number): Promise<string[]> => {
     const names: string[] = [];
     const heard: Database = {
       ...database(),
@@ -49,7 +49,8 @@ databaseSuite('deriving transcripts', (test, database) => {
       const [lease] = leases;
       if (!lease) return names;
       const { signal } = new AbortController();
-      await deriveSession({ database: heard, reader: builtIn, signal, ...(readings && { readings }) }, lease);
+      const options = { ...(readings && { readings }), ...(commitTurns && { commitTurns }) };
+      await deriveSession({ database: heard, reader: builtIn, signal, ...options }, lease);
     }
   };
   const mainCalls = async () =>
@@ -109,6 +110,29 @@ databaseSuite('deriving transcripts', (test, database) => {
     await database().execute('markFromScratch', { session_id });
     await derived();
     assert.equal(await rows(), grown);
+  });
+
+  test('calls that a transcript has no longer leave nothing behind, also where the others take several commits', async () => {
+    const rows = async () => ({
+      spans: await database().sql('select trace_id, span_id, call_id, name from svc.spans order by 1, 2'),
+      traces: await database().sql('select trace_id, user_prompt from svc.traces order by 1'),
+    });
+    await uploaded(60);
+    await derived();
+    const whole = await rows();
+    const text = JSON.stringify(claudeChat(60)).replaceAll('"msg_41"', '"msg_of_another_run"');
+    const records = (JSON.parse(text) as object[]).map((record) => ({
+      ...record,
+      sessionId: SESSION.harness_session_id,
+    }));
+    await upload(testTranscripts(database()), { session: SESSION, records });
+    const names = await derived(undefined, 2);
+    assert.ok(names.filter((name) => name === 'commitDerive').length > 1, names.join());
+    const after = await rows();
+    assert.is(after.spans.length, whole.spans.length, 'one call has another id');
+    await database().execute('markFromScratch', { session_id });
+    await derived();
+    assert.equal(after, await rows());
   });
 
   test('large transcripts are derived one after another, and each in the end', async () => {
