@@ -101,26 +101,31 @@ const statusColour = (text: string) => (text === 'error' ? pc.red(text) : text =
 
 const traceColumns = (now: number): TableColumn<Trace>[] => [
   { title: 'ID', text: ({ trace_id }) => trace_id.slice(0, 8), colour: pc.dim },
-  { title: 'STARTED', text: ({ started_at }) => shortAge(started_at, now) },
+  { title: 'STARTED', text: ({ started_at }) => shortAge(started_at, now), drops: 1 },
   { title: 'PROMPT', text: ({ user_prompt, synthetic = '' }) => oneLine(user_prompt || synthetic), fills: true },
-  { title: 'SPANS', text: ({ span_count }) => String(span_count), align: 'right', drops: 5 },
-  { title: 'TOOLS', text: ({ tool_calls }) => String(tool_calls), align: 'right', drops: 4 },
-  { title: 'ERRORS', text: ({ error_count }) => String(error_count), align: 'right', drops: 3 },
-  { title: 'TOOK', text: ({ duration_ns }) => took(duration_ns), align: 'right', drops: 2 },
-  { title: 'TOKENS', text: ({ usage }) => tokens(usage), align: 'right', drops: 1 },
-  { title: 'COST', text: ({ usage }) => dollars(usage.cost_usd), align: 'right' },
-  { title: 'STATUS', text: ({ status }) => status, colour: statusColour },
+  { title: 'SPANS', text: ({ span_count }) => String(span_count), align: 'right', drops: 8 },
+  { title: 'TOOLS', text: ({ tool_calls }) => String(tool_calls), align: 'right', drops: 7 },
+  { title: 'ERRORS', text: ({ error_count }) => String(error_count), align: 'right', drops: 6 },
+  { title: 'TOOK', text: ({ duration_ns }) => took(duration_ns), align: 'right', drops: 5 },
+  { title: 'TOKENS', text: ({ usage }) => tokens(usage), align: 'right', drops: 4 },
+  { title: 'COST', text: ({ usage }) => dollars(usage.cost_usd), align: 'right', drops: 3 },
+  { title: 'STATUS', text: ({ status }) => status, colour: statusColour, drops: 2 },
 ];
 
 const SPAN_COLUMNS: TableColumn<Span>[] = [
   { title: 'ID', text: ({ span_id }) => span_id.slice(0, 8), colour: pc.dim },
-  { title: 'KIND', text: ({ kind }) => kind },
+  { title: 'KIND', text: ({ kind }) => kind, drops: 1 },
   { title: 'NAME', text: ({ name, call_kind, kind }) => name || (kind === 'event' ? call_kind : '') },
   { title: 'WHAT', text: (span) => oneLine(whatOf(span)), fills: true },
-  { title: 'TOOK', text: ({ duration_ns }) => took(duration_ns), align: 'right', drops: 2 },
-  { title: 'TOKENS', text: ({ usage, kind }) => (kind === 'llm' ? tokens(usage) : ''), align: 'right', drops: 1 },
-  { title: 'COST', text: ({ usage, kind }) => (kind === 'llm' ? dollars(usage.cost_usd) : ''), align: 'right' },
-  { title: 'STATUS', text: ({ status }) => status, colour: statusColour },
+  { title: 'TOOK', text: ({ duration_ns }) => took(duration_ns), align: 'right', drops: 5 },
+  { title: 'TOKENS', text: ({ usage, kind }) => (kind === 'llm' ? tokens(usage) : ''), align: 'right', drops: 4 },
+  {
+    title: 'COST',
+    text: ({ usage, kind }) => (kind === 'llm' ? dollars(usage.cost_usd) : ''),
+    align: 'right',
+    drops: 3,
+  },
+  { title: 'STATUS', text: ({ status }) => status, colour: statusColour, drops: 2 },
 ];
 
 function whatOf({ kind, input, output, description = '', error_message = '' }: Span): string {
@@ -136,15 +141,16 @@ const oneLine = (text: string) => text.slice(0, 500).replace(/\s+/g, ' ').trim()
 
 const TURN_COLUMNS: TableColumn<RawTurnHead>[] = [
   { title: 'TURN', text: ({ raw_turn_id }) => String(raw_turn_id), align: 'right', colour: pc.cyan },
-  { title: 'REQUESTED', text: ({ requested_at = '' }) => requested_at.slice(0, 19).replace('T', ' ') },
-  { title: 'SOURCE', text: ({ source }) => source, drops: 3 },
-  { title: 'FORMAT', text: ({ format = '' }) => format, drops: 4 },
+  { title: 'REQUESTED', text: ({ requested_at = '' }) => requested_at.slice(0, 19).replace('T', ' '), drops: 1 },
+  { title: 'SOURCE', text: ({ source }) => source, drops: 6 },
+  { title: 'FORMAT', text: ({ format = '' }) => format, drops: 7 },
   { title: 'PATH', text: ({ url = '' }) => url, fills: true },
-  { title: 'HTTP', text: ({ status }) => String(status ?? ''), align: 'right' },
-  { title: 'REQUEST', text: ({ request_bytes }) => sized(request_bytes), align: 'right', drops: 2 },
-  { title: 'RESPONSE', text: ({ response_bytes }) => sized(response_bytes), align: 'right', drops: 1 },
+  { title: 'HTTP', text: ({ status }) => String(status ?? ''), align: 'right', drops: 3 },
+  { title: 'REQUEST', text: ({ request_bytes }) => sized(request_bytes), align: 'right', drops: 5 },
+  { title: 'RESPONSE', text: ({ response_bytes }) => sized(response_bytes), align: 'right', drops: 4 },
   {
     title: 'OUTCOME',
     text: ({ outcome = '', ending = '' }) => (ending === 'complete' ? outcome : `${outcome} ${ending}`),
+    drops: 2,
   },
 ];

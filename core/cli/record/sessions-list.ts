@@ -55,19 +55,20 @@ const sessionColumns = (now: number): TableColumn<Session & { number: number }>[
     title: 'SEEN',
     text: ({ last_seen_at, live }) => (live ? 'live' : shortAge(last_seen_at, now)),
     colour: seenColour,
+    drops: 1,
   },
   { title: 'TITLE', text: ({ display_title, starred }) => `${starred ? '★ ' : ''}${display_title}`, fills: true },
-  { title: 'AGENT', text: ({ agent_name, harness_id }) => agent_name ?? harness_id, drops: 2 },
-  { title: 'MODEL', text: ({ rollup }) => rollup.model ?? '', drops: 5 },
-  { title: 'TURNS', text: ({ rollup }) => String(rollup.turn_count), align: 'right', drops: 3 },
+  { title: 'AGENT', text: ({ agent_name, harness_id }) => agent_name ?? harness_id, drops: 4 },
+  { title: 'MODEL', text: ({ rollup }) => rollup.model ?? '', drops: 7 },
+  { title: 'TURNS', text: ({ rollup }) => String(rollup.turn_count), align: 'right', drops: 5 },
   {
     title: 'TOKENS',
     text: ({ rollup: { usage } }) => shortCount(usage.input_tokens + usage.output_tokens),
     align: 'right',
-    drops: 4,
+    drops: 6,
   },
-  { title: 'COST', text: ({ rollup }) => dollars(rollup.usage.cost_usd), align: 'right' },
-  { title: 'STATUS', text: ({ rollup }) => rollup.status, colour: statusColour, drops: 1 },
+  { title: 'COST', text: ({ rollup }) => dollars(rollup.usage.cost_usd), align: 'right', drops: 2 },
+  { title: 'STATUS', text: ({ rollup }) => rollup.status, colour: statusColour, drops: 3 },
 ];
 
 const seenColour = (text: string, { live }: Session) => (live ? pc.green(text) : text);

@@ -16,6 +16,7 @@ export type TableColumn<Row> = {
 };
 
 const GAP = '  ';
+/** Other columns are left out before the filling one gets narrower. */
 const LEAST_FILL = 30;
 
 /** @param width of the terminal in cells; undefined: nothing is cut */
@@ -30,7 +31,7 @@ export function table<Row>(
   const filling = columns.findIndex(({ fills }) => fills);
   if (width !== undefined && filling !== -1) {
     const room = width - widths.reduce((sum, one, i) => sum + (i === filling ? 0 : one + GAP.length), 0);
-    widths[filling] = Math.max(LEAST_FILL, Math.min(widths[filling] ?? 0, room));
+    widths[filling] = Math.max(1, Math.min(widths[filling] ?? 0, room));
   }
   const line = (cells: readonly string[], paint: (text: string, column: number) => string) =>
     columns

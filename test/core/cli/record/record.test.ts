@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import stringWidth from 'fast-string-width';
 import * as assert from 'uvu/assert';
 import { type Served, serveApp } from '../../../../core/http/listen.ts';
 import type { Session } from '../../../../core/model/session.ts';
@@ -134,6 +135,16 @@ databaseSuite('the record in the terminal', (test, database) => {
       tools.filter((line) => line.length > 60),
       [],
     );
+  });
+
+  test('tables fit a narrow terminal', async () => {
+    for (const args of [['sessions'], ['traces', MIDNIGHT], ['spans', TRACE], ['raw-turns', MIDNIGHT]])
+      for (const columns of [64, 40]) {
+        const { out, err } = await called(args, { columns });
+        assert.match(out, /^ *(#|ID|TURN) /, err);
+        for (const line of out.trimEnd().split('\n'))
+          assert.ok(stringWidth(line) <= columns, `${args} ${columns}: ${line}`);
+      }
   });
 
   test('sub-agents stand further to the right than who sent them out', async () => {

@@ -1,3 +1,4 @@
+import stringWidth from 'fast-string-width';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { shortened, type TableColumn, table } from '../../../../core/cli/record/table.ts';
@@ -34,6 +35,14 @@ test('in a terminal the filling column is cut, and what drops goes before that g
   assert.match(narrow, /^ID {2}TITLE +COST$/);
   assert.match(second, /^a1 {2}Find the leak in the \S.*… +\$0\.1182$/);
   assert.is(second.length, 46);
+});
+
+test('once nothing more can go the filling column takes what is left', () => {
+  for (const width of [40, 24, 16]) {
+    const lines = table(ROWS, COLUMNS, width).trimEnd().split('\n');
+    assert.match(lines[1] ?? '', /^a1 {2}F.*… +\$0\.1182$/);
+    for (const line of lines) assert.ok(stringWidth(line) <= width, line);
+  }
 });
 
 test('foreign text can neither colour nor move the cursor', () => {
