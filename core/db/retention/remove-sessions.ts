@@ -69,7 +69,10 @@ export const beginRemovals = (
       select session_id, now() from unnest(${array}::uuid[]) as n (session_id) order by session_id
       on conflict (session_id) do update set deleted_at = coalesce(e.deleted_at, excluded.deleted_at), display_name = null, edited_at = excluded.edited_at`);
     await tx.rows(sql`delete from svc.derive_queue where ${among(array)}`); // a fold in progress thereby loses its lease
-    await recordRemovedSpend(tx, { nodes: sql`n.session_id = any(${array}::uuid[])`, going: isRemoved(sql`o.session_id`) });
+    await recordRemovedSpend(tx, {
+      nodes: sql`n.session_id = any(${array}::uuid[])`,
+      going: isRemoved(sql`o.session_id`),
+    });
     if (claiming) {
       const released = await tx.rows<{ call_key: string }>(sql`
         delete from svc.transcript_claims where ${among(array)} returning encode(call_key, 'hex') as call_key`);

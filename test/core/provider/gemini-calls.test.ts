@@ -154,7 +154,7 @@ function partsOf(value: unknown, path: string): object[] {
 const step = (name: string): string => (/^\w+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`);
 
 test('any arguments are assembled from their parts', () => {
-  fc.assert(
+  void fc.assert(
     fc.property(args, (given) => {
       const parts = partsOf(given, '$').map((one) => calling(one));
       const [call] = streamed(part({ name: 'f', willContinue: true }), ...parts, part({}));
