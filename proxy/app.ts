@@ -57,19 +57,27 @@ export const proxyHandler =
     }
   };
 
-/** The upgrade listener: such connections pass as raw sockets. Of the protocols on them only the Responses socket is read. */
+/** Whether no turn is under way in a tunnel, as far as what passes in it is read. */
+export type IsIdle = () => boolean;
+
+/**
+ * The upgrade listener: such connections pass as raw sockets. Of the protocols on them only the Responses socket is read.
+ * @param onRead called when the turns of this socket are read from now on
+ */
 export const proxyUpgrade =
   (deps: ProxyDeps) =>
-  (incoming: IncomingMessage, socket: Duplex, head: Buffer): void => {
+  (incoming: IncomingMessage, socket: Duplex, head: Buffer, onRead: (isIdle: IsIdle) => void): void => {
     try {
-      passUpgrade(deps, incoming, socket, head);
+      passUpgrade(deps, { incoming, socket, head, onRead });
     } catch (error) {
       logInternalError(deps, error);
       socket.destroy();
     }
   };
 
-function passUpgrade(deps: ProxyDeps, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
+type Upgrade = { incoming: IncomingMessage; socket: Duplex; head: Buffer; onRead(isIdle: IsIdle): void };
+
+function passUpgrade(deps: ProxyDeps, { incoming, socket, head, onRead }: Upgrade): void {
   const route = routeOf(incoming.url ?? '/', deps.config.proxy);
   const { provider, upstream, target } = route;
   const refusal = refusalOf(deps, route, incoming);
@@ -90,7 +98,7 @@ function passUpgrade(deps: ProxyDeps, incoming: IncomingMessage, socket: Duplex,
     observe(raw) {
       if (!socketFormat || keep === 'off') return null;
       try {
-        return socketObserver(deps, { provider, format: socketFormat, keep, raw }, incoming);
+        return socketObserver(deps, { provider, format: socketFormat, keep, raw }, { incoming, onRead });
       } catch (error) {
         logInternalError(deps, error);
         return null;
@@ -184,8 +192,9 @@ type AgreedSocket = Pick<Turn, 'provider' | 'format' | 'keep'> & { raw: readonly
 function socketObserver(
   deps: ProxyDeps,
   { raw, ...kind }: AgreedSocket,
-  incoming: IncomingMessage,
+  { incoming, onRead }: Pick<Upgrade, 'incoming' | 'onRead'>,
 ): TunnelObserver | null {
+  let isRead = true;
   const turns = socketTurns(raw, (requestedAt, declaredBytes) =>
     openCopy(deps, { ...kind, requestedAt, declaredBytes }, incoming),
   );
@@ -200,12 +209,14 @@ function socketObserver(
       message: turns.message,
       left: (side) => turns.end(side === 'client' ? 'client_closed' : 'upstream_cut'),
       lost(why) {
+        isRead = false;
         turns.end('overflow');
         giveUp(why);
       },
     },
   });
-  if (!reader) giveUp('unsupported_format');
+  if (reader) onRead(() => isRead && turns.isIdle());
+  else giveUp('unsupported_format');
   return reader;
 }
 

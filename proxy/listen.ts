@@ -4,13 +4,13 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { answerUnread } from '../core/http/answer-unread.ts';
 import { bindServers, type ListenAt } from '../core/http/bind.ts';
-import { type ProxyDeps, proxyHandler, proxyUpgrade } from './app.ts';
+import { type IsIdle, type ProxyDeps, proxyHandler, proxyUpgrade } from './app.ts';
 import { MAX_HEADER_BYTES } from './upstream.ts';
 
 export type RunningProxy = {
   /** As `http://127.0.0.1:8080`, in the order of the hosts. */
   addresses: string[];
-  /** Accepts nothing new, lets calls under way finish for up to `graceMs`, then cuts them. */
+  /** Accepts nothing new, lets calls under way finish for up to `graceMs`, then cuts them. A WebSocket without one ends at once. */
   close(graceMs: number): Promise<void>;
 };
 
@@ -21,7 +21,7 @@ export type RunningProxy = {
 export async function startProxy(deps: ProxyDeps, at: ListenAt): Promise<RunningProxy> {
   const { upstream, upstreams } = deps.config.proxy;
   for (const address of [upstream, ...Object.values(upstreams)]) if (address !== '') deps.upstreams.at(address);
-  const tunnels = new Set<Duplex>();
+  const tunnels: Tunnels = new Map();
   const sockets = new Set<Socket>();
   const open = () => {
     const server = proxyServer(deps, tunnels);
@@ -35,14 +35,31 @@ export async function startProxy(deps: ProxyDeps, at: ListenAt): Promise<Running
   return {
     addresses: bound.map(({ url }) => url),
     async close(graceMs) {
+      const idleTunnels = endIdle(tunnels);
       const cutTunnels = setTimeout(() => {
-        for (const socket of tunnels) socket.destroy();
+        for (const socket of tunnels.keys()) socket.destroy();
       }, graceMs);
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy(); // for Node these are not idle
       await Promise.all(bound.map(({ server }) => closeServer(server, graceMs)));
       clearTimeout(cutTunnels);
+      clearInterval(idleTunnels);
     },
   };
+}
+
+/** Open connections of another protocol than HTTP. One that is not read is never known to be idle. */
+type Tunnels = Map<Duplex, IsIdle>;
+
+const LOOK_MS = 100;
+
+/** Ends those without a turn under way, and the others after their last: found so twice, since what has just come may not be read yet. */
+function endIdle(tunnels: Tunnels): NodeJS.Timeout {
+  let before: readonly Duplex[] = [];
+  return setInterval(() => {
+    const idle = [...tunnels].flatMap(([socket, isIdle]) => (isIdle() ? socket : []));
+    for (const socket of idle) if (before.includes(socket)) (socket as Socket).destroySoon();
+    before = idle;
+  }, LOOK_MS);
 }
 
 /** `shouldUpgradeCallback` exists in Node from 24.9, which reads a body beside an upgrade offer itself, before 'upgrade'; so it decides first. */
@@ -56,7 +73,7 @@ const SERVER_OPTIONS: ServerOptions & { shouldUpgradeCallback(incoming: Incoming
 };
 
 /** Node's own server, without an adapter to fetch: a Request and a promise for each call would cost a tenth of all that the proxy does. */
-function proxyServer(deps: ProxyDeps, tunnels: Set<Duplex>): Server {
+function proxyServer(deps: ProxyDeps, tunnels: Tunnels): Server {
   const handle = proxyHandler(deps);
   const upgrade = proxyUpgrade(deps);
   const latest = new WeakMap<Socket, ServerResponse>();
@@ -84,9 +101,11 @@ function proxyServer(deps: ProxyDeps, tunnels: Set<Duplex>): Server {
       serveWithoutUpgrade(server, incoming, socket, head);
       return;
     }
-    tunnels.add(socket);
+    tunnels.set(socket, () => false);
     socket.on('close', () => tunnels.delete(socket));
-    upgrade(incoming, socket, head);
+    upgrade(incoming, socket, head, (isIdle) => {
+      if (tunnels.has(socket)) tunnels.set(socket, isIdle);
+    });
   });
   return server;
 }

@@ -11,6 +11,8 @@ export type SocketTurns = {
   message(side: Side, message: Buffer, at: string): void;
   /** Ends all turns that are under way. */
   end(ending: Ending): void;
+  /** Whether no turn is under way. */
+  isIdle(): boolean;
 };
 
 type Turn = { observer: CallObserver; lane: string; responded: boolean; begun: boolean };
@@ -96,6 +98,7 @@ export function socketTurns(
     end(ending) {
       for (const turn of turns) close(turn, ending);
     },
+    isIdle: () => turns.size === 0,
   };
 }
 

@@ -347,6 +347,31 @@ test('an answer over the limit is a partial turn, and the next one is whole', as
   client.socket.terminate();
 });
 
+test('at a stop a socket ends when no response is under way on it, and not before', async () => {
+  let end: (() => void) | null = null;
+  const { stand, connect } = await openSockets((socket, request, number) => {
+    const events = echoEvents(request, number).map((event) => JSON.stringify(event));
+    for (const event of events.slice(0, -1)) socket.send(event);
+    end = () => socket.send(events.at(-1) ?? '');
+    if (request.input !== 'slow') end();
+  });
+  const [idle, busy] = [await connect(), await connect()];
+  await ask(idle, create('quick'));
+  end = null;
+  busy.send(create('slow'));
+  await until(() => end !== null, 'a response under way');
+  const began = performance.now();
+  const stopped = stand.proxy.close(60_000);
+  await idle.closed;
+  assert.is(busy.socket.readyState, busy.socket.OPEN);
+  (end as unknown as () => void)();
+  await stopped;
+  assert.ok(performance.now() - began < 40_000);
+  await busy.closed;
+  assert.is(ended(busy), 1);
+  assert.equal(endings(stand.kept), ['complete', 'complete']);
+});
+
 test('credentials in headers, queries and subprotocols are not kept', async () => {
   const { stand, url } = await openSockets(echoing, { server: { handleProtocols: () => 'realtime' } });
   const client = await socketClient(`${url}?api_key=sk-one&v=1`, {
