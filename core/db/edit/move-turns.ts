@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { pgArray } from '../literals.ts';
 import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
-import { removeProjections } from './purge-session.ts';
+import { removeProjections, stopFolds } from './purge-session.ts';
 
 /** The ids of the session's turns, as the latest corrections attribute them. */
 export const turnsOf = (session_id: string): SQL => sql`
@@ -58,6 +58,7 @@ export async function emptyOut(tx: Sql, session_id: string): Promise<boolean> {
                         where c.harness_id = s.harness_id and c.parent_harness_session_id = s.harness_session_id
                           and c.session_id <> s.session_id and not c.is_empty))`);
   if (needed) return false;
+  await stopFolds(tx, pgArray([session_id]));
   await removeProjections(tx, pgArray([session_id]));
   await tx.rows(sql`update svc.sessions set emptied = true where session_id = ${session_id}::uuid`);
   return true;

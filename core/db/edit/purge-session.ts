@@ -122,8 +122,8 @@ const remove = (db: Sql, { session_id, up_to, turns, reason }: PurgeScope, candi
     const affected = [...new Set([...(await chainsOf(tx, pgArray(raw_turn_ids))), session_id])].sort();
     await stopFolds(tx, pgArray(affected));
     await recordRemovedSpend(tx, {
-      nodes: sql`n.session_id = any(${pgArray(affected)}::uuid[]) and n.raw_turn_id = any(${pgArray(raw_turn_ids)}::bigint[])
-             and not ${isRemoved(sql`n.session_id`)}`,
+      session_ids: pgArray(affected),
+      nodes: sql`n.raw_turn_id = any(${pgArray(raw_turn_ids)}::bigint[]) and not ${isRemoved(sql`n.session_id`)}`,
       going: sql`(o.session_id = ${session_id}::uuid or ${isRemoved(sql`o.session_id`)})`,
     });
     await removeProjections(tx, pgArray(affected));
@@ -160,18 +160,17 @@ async function chainsOf(tx: Sql, purgedIds: string): Promise<string[]> {
 }
 
 /** A fold in progress loses its lease, and cannot write anything. */
-async function stopFolds(tx: Sql, session_ids: string): Promise<void> {
+export async function stopFolds(tx: Sql, session_ids: string): Promise<void> {
   await lockClaims(tx, 'to claim'); // before the queue, in the same order as `claimCalls`
   await tx.rows(sql`delete from svc.derive_queue where session_id = any(${session_ids}::uuid[])`);
 }
 
 /**
- * No fold writes anything meanwhile. Other sessions whose chains held purged
- * turns may have been read with them, so their projections are deleted too, and derived again.
+ * Of sessions whose folds are stopped. Other sessions whose chains held purged turns may have been read with them, so their projections are
+ * deleted too, and derived again.
  */
 export async function removeProjections(tx: Sql, session_ids: string): Promise<void> {
   const ofSessions = sql`session_id = any(${session_ids}::uuid[])`;
-  await stopFolds(tx, session_ids);
   await tx.rows(sql`delete from svc.cache_breaks where ${ofSessions}`);
   await tx.rows(sql`delete from svc.cache_reviews where ${ofSessions}`);
   await tx.rows(sql`delete from svc.span_links where ${ofSessions}`);

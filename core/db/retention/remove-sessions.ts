@@ -70,7 +70,8 @@ export const beginRemovals = (
       on conflict (session_id) do update set deleted_at = coalesce(e.deleted_at, excluded.deleted_at), display_name = null, edited_at = excluded.edited_at`);
     await tx.rows(sql`delete from svc.derive_queue where ${among(array)}`); // a fold in progress thereby loses its lease
     await recordRemovedSpend(tx, {
-      nodes: sql`n.session_id = any(${array}::uuid[])`,
+      session_ids: array,
+      nodes: sql`true`,
       going: isRemoved(sql`o.session_id`),
     });
     if (claiming) {
