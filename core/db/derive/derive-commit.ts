@@ -225,15 +225,15 @@ async function removeOthers(
 /**
  * Spans of the session's calls from this one on: of turns that came in for it, or were moved to it, and of transcripts. Calls that a
  * transcript has no longer are in no table since the first commit of the pass, so its spans are those of no call before this one. A span
- * starts at or after its call, so the index by start finds them.
+ * starts at or after its call, so the index by start finds them. No subquery refers to the span: Citus joins no distributed table with another.
  */
 const fromCall = (session_id: string, { requested_at, call_id }: CallKey): SQL => {
   const key = sql`(${requested_at}::timestamptz, ${call_id})`;
   const isLater = sql`(t.requested_at, coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) collate "C") >= ${key}`;
   return sql`
-  s.started_at >= ${requested_at}::timestamptz and case when s.call_id <> '' then not exists (
-    select 1 from svc.transcript_calls c
-     where c.session_id = ${session_id} and c.call_id = s.call_id and (c.requested_at, c.call_id collate "C") < ${key})
+  s.started_at >= ${requested_at}::timestamptz and case when s.call_id <> '' then s.call_id not in (
+    select c.call_id from svc.transcript_calls c
+     where c.session_id = ${session_id} and (c.requested_at, c.call_id collate "C") < ${key})
   else s.raw_turn_id in (
     select t.raw_turn_id from svc.raw_turns t where t.session_id = ${session_id} and ${isLater}
      union all
