@@ -42,12 +42,10 @@ export function keepSchedule(deps: Deps): { stop(): Promise<void> } {
   const holdsLease = () =>
     databases ? databases.lease(name, token, leaseMs).catch(() => false) : Promise.resolve(true);
 
-  /** Renews the lease until `stop` is called or it is lost. */
+  /** Renews the lease until `stop` is called. `onLost` is called each time that it is another's, or the database is away. */
   const renewLease = (onLost: () => void = () => {}) => {
     const renew = async () => {
-      if (await holdsLease()) return;
-      clearInterval(timer);
-      onLost();
+      if (!(await holdsLease())) onLost();
     };
     const timer = setInterval(() => void renew(), leaseMs / 3).unref();
     return { stop: () => clearInterval(timer) };
@@ -55,7 +53,10 @@ export function keepSchedule(deps: Deps): { stop(): Promise<void> } {
 
   const runOnce = async (due: number) => {
     const lost = new AbortController();
-    const renewal = renewLease(() => lost.abort());
+    const renewal = renewLease(() => {
+      renewal.stop(); // another may run it from here on
+      lost.abort();
+    });
     const scheduled_at = Math.round(now() - (elapsedMs() - due));
     const started = { scheduled_at: new Date(scheduled_at).toISOString(), ended_at: null, error: null };
     ran(started);
