@@ -25,12 +25,13 @@ export type ServerCalls = CassetteCalls & {
 export function serverCalls({ dsn, pooled, login, statements, idleSeconds }: Deps): ServerCalls {
   let pool: Promise<Pool> | undefined;
   const streams = new Set<Pool>();
+  const ofStatements = idleSeconds === undefined ? {} : { idleSeconds };
   const openOwnPool = async (options: { size: number; idleSeconds?: number }) => {
     const { openPool } = await import('../client/server.ts'); // with all operations, which embedded databases run in another thread
-    return openPool({ dsn, pooled, login: await login(), ...options });
+    return openPool({ dsn, pooled, login: await login(), ...ofStatements, ...options });
   };
   const sharedPool = () => {
-    pool ??= openOwnPool({ size: CONNECTIONS, ...(idleSeconds !== undefined && { idleSeconds }) });
+    pool ??= openOwnPool({ size: CONNECTIONS });
     const opening = pool;
     opening.catch(() => {
       if (pool === opening) pool = undefined;
