@@ -1,6 +1,5 @@
 /** `svc backup`: one file with everything that cannot be derived again, from the service that runs or from the database itself. */
 
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
@@ -15,6 +14,7 @@ import type { Io } from '../io.ts';
 import { openForReading, serviceInstead } from '../open-for-reading.ts';
 import { terminalProgress } from '../progress.ts';
 import { systemProblem } from '../system-error.ts';
+import { unfinishedFile } from '../unfinished-file.ts';
 import { plain, several, sized } from '../units.ts';
 
 export type BackupOptions = { output: string; json: boolean; version: string };
@@ -35,7 +35,7 @@ export async function backUp(
     return;
   }
   const file = resolve(io.cwd, output);
-  const part = `${file}.${randomUUID()}.part`; // its own: a backup may begin before another into the same file has ended
+  const part = await unfinishedFile(file);
   const progress = terminalProgress(io.err);
   try {
     const written = createWriteStream(part, { mode: 0o600, flush: true });

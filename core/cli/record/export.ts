@@ -1,5 +1,4 @@
 /** `svc export`: whole sessions as lines of JSON, of the export cassette, to standard output or a file that is complete once it has its name. */
-import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
@@ -10,6 +9,7 @@ import { openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
 import { copyBody } from '../print-response.ts';
 import { cutOr } from '../response-body.ts';
+import { unfinishedFile } from '../unfinished-file.ts';
 import { sized } from '../units.ts';
 import { sessionOf } from './session-of.ts';
 import { instantOf } from './time-option.ts';
@@ -56,7 +56,7 @@ export async function exportSessions(
 
 /** Returns the bytes written. */
 async function writeWhole(body: IncomingMessage, path: string, { err, isInteractive }: Io): Promise<number> {
-  const unfinished = `${path}.${randomUUID()}.part`;
+  const unfinished = await unfinishedFile(path);
   const file = createWriteStream(unfinished);
   const progress = setInterval(() => isInteractive && err(`\r${sized(file.bytesWritten)} …`), PROGRESS_MS);
   try {

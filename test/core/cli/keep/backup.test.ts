@@ -207,6 +207,7 @@ test.after(async () => {
 });
 
 test('the file is whole, only its owner reads it, and it counts what it holds', async () => {
+  await writeFile(`${file}.999999999.part`, 'left by a process that was killed');
   const made = await backedUp(source, file);
   assert.equal(
     [made.file, made.rows['svc.sessions'], made.rows['svc.raw_turns'], made.rows['svc.tombstones']],
