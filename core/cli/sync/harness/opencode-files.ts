@@ -35,9 +35,10 @@ type SessionRow = { id: string; time_updated: number; message_at: number; part_a
 async function* find(places: Places): AsyncGenerator<FoundTranscript> {
   const file = databaseOf(places);
   if (!(await stat(file).catch(() => null))) return;
-  const sessions = await sessionsIn(file).catch(() => null); // a database of another program fails at the first query too
-  if (sessions === null) {
-    yield { path: file, bytes: 0, mtimeMs: Date.now(), unreadable: 'it is no database of opencode' };
+  const sessions = await sessionsIn(file).catch((error: Error) => error); // of another program's database the first query fails
+  if (sessions instanceof Error) {
+    const unreadable = `it is no database of opencode: ${sessions.message}`;
+    yield { path: file, bytes: 0, mtimeMs: Date.now(), unreadable };
     return;
   }
   for (const { id, time_updated, message_at, part_at, bytes } of sessions)

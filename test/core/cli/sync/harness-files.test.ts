@@ -126,7 +126,7 @@ test('opencode: the sessions of its database as lines; a sub-agent names its par
   database.close();
   const unreadable: (string | undefined)[] = [];
   for await (const one of opencodeFiles.find({ env: {}, home })) unreadable.push(one.unreadable);
-  assert.equal(unreadable, ['it is no database of opencode']);
+  assert.equal(unreadable, ['it is no database of opencode: no such table: part']);
 });
 
 test.run();
