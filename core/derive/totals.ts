@@ -2,7 +2,7 @@
 import { sessionId } from '../call/identity.ts';
 import { agentName, isLibrary } from '../harness/libraries.ts';
 import type { Identity } from '../model/identity.ts';
-import { noUsage, type Usage } from '../model/usage.ts';
+import { addUsage, noUsage, type Usage } from '../model/usage.ts';
 import { addUsd, compareUsd } from '../price/money.ts';
 import { type Leaf, sessionStatus } from './call-status.ts';
 import type { ModelUsage, RollupRow, SpanRow, TraceRow } from './changes.ts';
@@ -138,15 +138,6 @@ function modelUsageWith(rows: ModelUsage[], { model, cost_usd, price }: CallSpen
   };
   return rows.some(same) ? rows.map((row) => (same(row) ? after : row)) : [...rows, after];
 }
-
-const addUsage = (one: Usage, other: Usage): Usage => ({
-  input_tokens: one.input_tokens + other.input_tokens,
-  output_tokens: one.output_tokens + other.output_tokens,
-  cache_read_tokens: one.cache_read_tokens + other.cache_read_tokens,
-  cache_write_5m_tokens: one.cache_write_5m_tokens + other.cache_write_5m_tokens,
-  cache_write_1h_tokens: one.cache_write_1h_tokens + other.cache_write_1h_tokens,
-  reasoning_tokens: one.reasoning_tokens + other.reasoning_tokens,
-});
 
 /** Most expensive first, without a price last; then by name, so that equal sums have one order. */
 const byCost = (one: ModelUsage, other: ModelUsage) =>

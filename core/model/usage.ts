@@ -23,3 +23,13 @@ export const noUsage: Usage = {
   cache_write_1h_tokens: 0,
   reasoning_tokens: 0,
 };
+
+/** The tokens of two calls, or of two parts of one. */
+export const addUsage = (one: Usage, other: Usage): Usage => ({
+  input_tokens: one.input_tokens + other.input_tokens,
+  output_tokens: one.output_tokens + other.output_tokens,
+  cache_read_tokens: one.cache_read_tokens + other.cache_read_tokens,
+  cache_write_5m_tokens: one.cache_write_5m_tokens + other.cache_write_5m_tokens,
+  cache_write_1h_tokens: one.cache_write_1h_tokens + other.cache_write_1h_tokens,
+  reasoning_tokens: one.reasoning_tokens + other.reasoning_tokens,
+});

@@ -1,8 +1,8 @@
 /** The terms on which Anthropic billed a call, and whether its usage holds all that was billed: several models may have taken part. */
 import type { Reply } from '../model/reply.ts';
 import type { Terms } from '../model/terms.ts';
-import { noUsage, type Usage } from '../model/usage.ts';
-import { usagePart, usageSum } from './anthropic-usage.ts';
+import { addUsage, noUsage, type Usage } from '../model/usage.ts';
+import { usagePart } from './anthropic-usage.ts';
 import { type Fields, fields, text } from './json.ts';
 import { commonTerms } from './terms.ts';
 
@@ -40,7 +40,7 @@ const OWN_STEPS = new Set(['', 'message', 'compaction']);
 function isFallbackAlone(usage: Fields, steps: readonly Fields[], model: string): boolean {
   const own = steps.filter((step) => step.model === model && ANSWERS.has(text(step.type)));
   const others = steps.filter((step) => !own.includes(step));
-  const counted = own.map((step) => usagePart(step) ?? noUsage).reduce(usageSum, noUsage);
+  const counted = own.map((step) => usagePart(step) ?? noUsage).reduce(addUsage, noUsage);
   return areEqual(counted, usagePart(usage) ?? noUsage) && others.every(isUnbilled);
 }
 

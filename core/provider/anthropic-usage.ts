@@ -1,5 +1,5 @@
 /** The tokens of a call to Anthropic, of its usage object and of the iterations within it. */
-import { noUsage, type Usage } from '../model/usage.ts';
+import { addUsage, noUsage, type Usage } from '../model/usage.ts';
 import { type Fields, fields, tokens } from './json.ts';
 
 /**
@@ -10,18 +10,8 @@ export function anthropicUsage(usage: Fields): Usage | null {
   const own = usagePart(usage);
   if (own === null || !Array.isArray(usage.iterations)) return own;
   const compactions = usage.iterations.filter((step) => fields(step).type === 'compaction');
-  return compactions.map((step) => usagePart(fields(step)) ?? noUsage).reduce(usageSum, own);
+  return compactions.map((step) => usagePart(fields(step)) ?? noUsage).reduce(addUsage, own);
 }
-
-/** The tokens of two parts together. */
-export const usageSum = (a: Usage, b: Usage): Usage => ({
-  input_tokens: a.input_tokens + b.input_tokens,
-  output_tokens: a.output_tokens + b.output_tokens,
-  cache_read_tokens: a.cache_read_tokens + b.cache_read_tokens,
-  cache_write_5m_tokens: a.cache_write_5m_tokens + b.cache_write_5m_tokens,
-  cache_write_1h_tokens: a.cache_write_1h_tokens + b.cache_write_1h_tokens,
-  reasoning_tokens: a.reasoning_tokens + b.reasoning_tokens,
-});
 
 /** What one object of counts reports, the whole's or an iteration's; null when it reports nothing. */
 export function usagePart(usage: Fields): Usage | null {
