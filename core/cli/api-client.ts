@@ -9,10 +9,9 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadedConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
-import { parseJson } from '../parse-json.ts';
 import { getJson, type JsonResponse, type NoReply } from './get-json.ts';
 import { addresses, folderOfService, outageIn, REPLY_TIMEOUT_MS } from './read-api.ts';
-import { bodyText } from './response-body.ts';
+import { bodyText, jsonIn } from './response-body.ts';
 import { publishedService } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
 import { tlsReason } from './tls-failure.ts';
@@ -168,15 +167,6 @@ async function refusal(response: IncomingMessage, token: string): Promise<string
   const body = jsonIn(await text(response)) as { detail?: unknown; error?: unknown } | null | undefined;
   const detail = body?.detail ?? body?.error;
   return typeof detail === 'string' ? plain(detail) : `the service answers with ${response.statusCode}`;
-}
-
-/** undefined: it is none, such as the page of a gateway in between. */
-function jsonIn(body: string): unknown {
-  try {
-    return parseJson(body);
-  } catch {
-    return undefined;
-  }
 }
 
 const reasonOf = (error: NodeJS.ErrnoException): string =>

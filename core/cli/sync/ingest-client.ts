@@ -2,9 +2,10 @@
 import { Agent, type IncomingMessage, request as open } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { OperatorError } from '../../errors.ts';
-import { isObject, parseJson } from '../../parse-json.ts';
+import { isObject } from '../../parse-json.ts';
 import { openBackoff, sleepUntil } from '../../retry.ts';
 import { openSemaphore } from '../../semaphore.ts';
+import { jsonIn } from '../response-body.ts';
 import { plain } from '../units.ts';
 
 /** How many uploads are under way at once. */
@@ -102,14 +103,6 @@ async function responseOf(incoming: IncomingMessage): Promise<Response> {
     ...{ status: incoming.statusCode ?? 0, body, retryAfterMs: seconds * 1000 },
     installation: typeof installation === 'string' ? installation : null,
   };
-}
-
-function jsonIn(body: string): unknown {
-  try {
-    return parseJson(body);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The installation behind the address, once the service knows its database. */
