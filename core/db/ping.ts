@@ -1,6 +1,7 @@
 /** Whether the database answers, and takes writes. */
 import { sql as statement } from 'drizzle-orm';
 import type { Sql } from './sql.ts';
+import { TAKES_WRITES } from './takes-writes.ts';
 
 export async function ping(
   sql: Sql,
@@ -9,7 +10,7 @@ export async function ping(
   const [row] = await sql.rows<{ server_version: string; takes_writes: boolean }>(
     statement`
       select current_setting('server_version') as server_version,
-             current_setting('transaction_read_only') = 'off' as takes_writes`,
+             ${TAKES_WRITES} as takes_writes`,
   );
   return { server_version: row?.server_version ?? '', takes_writes: row?.takes_writes ?? false };
 }

@@ -2,6 +2,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
+import { takesWrites } from '../takes-writes.ts';
 
 /** A session to derive. `mark` shows at the commit whether a turn came in meanwhile. */
 export type Lease = {
@@ -97,8 +98,9 @@ export async function renewLeases(
   return rows.map(({ session_id }) => session_id);
 }
 
-/** Records that sessions are being read: those that are behind are derived next. */
+/** Records that sessions are being read: those that are behind are derived next. On a standby it does nothing. */
 export async function markLookedAt(db: Sql, { session_ids }: { session_ids: readonly string[] }): Promise<null> {
+  if (!(await takesWrites(db))) return null;
   await db.rows(sql`
     update svc.derive_queue set looked_at = now()
      where session_id = any(${pgArray(session_ids)}::uuid[])

@@ -3,6 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { SessionRecord } from '../../model/session.ts';
 import { type SessionRow, sessionSelect, toSession } from '../columns/session.ts';
 import type { Sql } from '../sql.ts';
+import { takesWrites } from '../takes-writes.ts';
 
 /**
  * A reader's position: it has every change that the snapshot `seen` sees (PostgreSQL's text form of `pg_snapshot`). During a `round`
@@ -16,6 +17,14 @@ export type ChangePosition = {
 /** `session` null: deleted. `place`: the position after this change. */
 export type SessionChange = { session_id: string; session: SessionRecord | null; place: ChangePosition };
 
+/**
+ * What a statement sees. A standby's own snapshot leaves out which transactions are under way on the primary, so that their changes would
+ * count as seen: there it ends before the oldest of them.
+ */
+const SEEN_NOW = sql`case when pg_is_in_recovery()
+  then concat(pg_snapshot_xmin(pg_current_snapshot()), ':', pg_snapshot_xmin(pg_current_snapshot()), ':')::pg_snapshot
+  else pg_current_snapshot() end`;
+
 /** The position before every change. */
 export const EVERYTHING: ChangePosition = { seen: '3:3:', round: null }; // PostgreSQL's first transaction is the third
 
@@ -28,13 +37,13 @@ export async function sessionChanges(
   { place: { seen, round }, limit }: { place: ChangePosition; limit: number },
 ): Promise<{ changes: SessionChange[]; place: ChangePosition; more: boolean }> {
   const before = sql`${seen}::pg_snapshot`;
-  const towards: SQL = round ? sql`${round.towards}::pg_snapshot` : sql`pg_current_snapshot()`;
+  const towards: SQL = round ? sql`${round.towards}::pg_snapshot` : SEEN_NOW;
   const afterKey = round
     ? sql`and (c.changed_by, c.session_id) > (${round.changed_by}::xid8, ${round.session_id}::uuid)`
     : sql``;
   // One statement has one snapshot, so the snapshot that it returns is exactly the one of the page.
   const rows = await db.rows<SessionRow & { snapshot: string; changed_by: string | null; changed_id: string }>(sql`
-    select ${towards}::text as snapshot, p.changed_by::text as changed_by, p.session_id as changed_id, ${sessionSelect}
+    select (${towards})::text as snapshot, p.changed_by::text as changed_by, p.session_id as changed_id, ${sessionSelect}
       from (select 1) as one
       left join (select c.changed_by, c.session_id
                    from svc.session_changes c
@@ -78,7 +87,7 @@ export async function sessionChangedBy(db: Sql, { session_id }: { session_id: st
 export async function changedSince(db: Sql, { seen }: { seen: string }): Promise<{ seen: string; changed: boolean }> {
   const before = sql`${seen}::pg_snapshot`;
   const [row] = await db.rows<{ seen: string; changed: boolean }>(sql`
-    select pg_current_snapshot()::text as seen,
+    select (${SEEN_NOW})::text as seen,
            exists (select 1 from svc.session_changes c
                     where c.changed_by >= pg_snapshot_xmin(${before})
                       and not pg_visible_in_snapshot(c.changed_by, ${before})) as changed`);
@@ -87,14 +96,16 @@ export async function changedSince(db: Sql, { seen }: { seen: string }): Promise
 
 /**
  * The position after every change so far. `life` identifies this very table: a database that was moved counts its transactions anew, so
- * positions of its former life mean nothing. Changes that the former life recorded under future transaction ids are recorded again.
+ * positions of its former life mean nothing. Changes that the former life recorded under future transaction ids are recorded again, but
+ * on a standby, which has those of its primary.
  */
 export async function changesNow(db: Sql, _args: Record<string, never>): Promise<{ life: string; seen: string }> {
-  await db.rows(sql`
-    update svc.session_changes set changed_by = pg_current_xact_id()
-     where changed_by >= pg_snapshot_xmax(pg_current_snapshot())`);
+  if (await takesWrites(db))
+    await db.rows(sql`
+      update svc.session_changes set changed_by = pg_current_xact_id()
+       where changed_by >= pg_snapshot_xmax(pg_current_snapshot())`);
   const [row] = await db.rows<{ life: string; seen: string }>(sql`
-    select pg_current_snapshot()::text as seen, concat(d.oid, '.', to_regclass('svc.session_changes')::oid) as life
+    select (${SEEN_NOW})::text as seen, concat(d.oid, '.', to_regclass('svc.session_changes')::oid) as life
       from pg_database d
      where d.datname = current_database()`);
   if (!row) throw new Error('Cannot tell the changes: the database does not know itself');
