@@ -1,5 +1,5 @@
-/** The counters of processes that have ended: what they counted is still shown, so that no counter falls when one starts again. */
-import type { MetricsSnapshot } from '../../metrics.ts';
+/** The counters of processes and threads that have ended: what they counted is still shown, so that no counter falls when one starts again. */
+import type { MetricsSnapshot } from './metrics.ts';
 
 type Value = { value: number; labels: Record<string, unknown>; metricName?: string };
 type Metric = { name: string; type: string; values: Value[] };

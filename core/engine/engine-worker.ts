@@ -197,7 +197,7 @@ port.on('message', (message: ToEngine) => {
         send({ kind: 'drained', id: message.id });
         break;
       case 'metrics':
-        send({ kind: 'metrics', id: message.id, metrics: await metrics.registry.getMetricsAsJSON() });
+        send({ kind: 'metrics', id: message.id, metrics: await metrics.snapshot() });
         break;
       case 'stop':
         stopping.abort();

@@ -3,6 +3,7 @@ import { Undecodable } from '../capture/content-encoding.ts';
 import type { DatabaseConnection } from '../db/client/connection.ts';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import type { MetricsSnapshot } from '../metrics.ts';
 import type { Budgets } from '../model/budget-settings.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { PublisherState } from '../model/publisher-state.ts';
@@ -11,6 +12,7 @@ import type { TranscriptVerdict } from '../model/transcript-upload.ts';
 import type { PriceTable } from '../price/price-file.ts';
 import type { BrokerSettings } from '../publish/broker-messages.ts';
 import { startWorker } from '../start-worker.ts';
+import { openEngineCounters } from './engine-counters.ts';
 import { openEngineRequests } from './engine-requests.ts';
 import { openEngineThread } from './engine-thread.ts';
 import { openJournalAge } from './intake/journal-age.ts';
@@ -33,8 +35,8 @@ export type Engine = {
   decode(body: Uint8Array, contentEncoding: string): Promise<Uint8Array>;
   /** Resolves when all that the journal held at this moment is stored; false when that took longer than the deadline. */
   drain(deadlineMs: number): Promise<boolean>;
-  /** prom-client's JSON of the engine's own metrics; empty while it restarts. */
-  metrics(): Promise<unknown[]>;
+  /** The engine's own metrics, as snapshots to be added up. (engine-counters.ts) */
+  metrics(): Promise<MetricsSnapshot[]>;
   /** What has been published since the engine started; null: nothing is to be. */
   publisher(): PublisherState | null;
   stop(): Promise<void>;
@@ -64,6 +66,7 @@ type Deps = {
 };
 
 const NOTIFY_MS = 20;
+const METRICS_MS = 2_000;
 const DECODE_MS = 20_000; // as long as a reader waits
 const INGEST_MS = 30_000; // then the sender is told to try again, and the turn is recognised by its request id
 
@@ -116,7 +119,15 @@ export function startEngine({
   };
 
   const requests = openEngineRequests((message, transfer) => thread.send(message, transfer));
-  const thread = openEngineThread({ start, received, died: requests.abandon, log });
+  const counters = openEngineCounters(async () => {
+    const message = await requests.request({ kind: 'metrics' }, METRICS_MS);
+    return message?.kind === 'metrics' ? message.metrics : null;
+  });
+  const died = () => {
+    requests.abandon();
+    counters.died();
+  };
+  const thread = openEngineThread({ start, received, died, log });
   return {
     run: (runId) => {
       live = { runId, written: null };
@@ -161,10 +172,7 @@ export function startEngine({
       sendWritten();
       return (await requests.request({ kind: 'drain' }, deadlineMs)) !== null;
     },
-    metrics: async () => {
-      const message = await requests.request({ kind: 'metrics' }, 2_000);
-      return message?.kind === 'metrics' ? (message.metrics as unknown[]) : [];
-    },
+    metrics: counters.snapshots,
     publisher: () => publisher,
     stop: thread.stop,
   };

@@ -1,5 +1,6 @@
 /** The messages between the main thread and the engine. */
 import type { DatabaseConnection } from '../db/client/connection.ts';
+import type { MetricsSnapshot } from '../metrics.ts';
 import type { Budgets } from '../model/budget-settings.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { PublisherState } from '../model/publisher-state.ts';
@@ -53,4 +54,4 @@ export type FromEngine =
   | { kind: 'taken'; id: number; verdict: TranscriptVerdict | null } // the same of a transcript
   | { kind: 'decoded'; id: number; body: Uint8Array | null; reason: string } // null: it cannot be decoded
   | { kind: 'drained'; id: number }
-  | { kind: 'metrics'; id: number; metrics: unknown };
+  | { kind: 'metrics'; id: number; metrics: MetricsSnapshot };

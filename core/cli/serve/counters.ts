@@ -1,7 +1,7 @@
 /** What the processes have counted, as the parent keeps it: the last that each has reported, and the sum of all that have ended. */
+import { counterSum } from '../../counter-sums.ts';
 import type { MetricsSnapshot } from '../../metrics.ts';
 import { awaitedReplies } from './awaited-replies.ts';
-import { counterSum } from './counter-sums.ts';
 
 export type Counters = {
   /** What the running proxy has counted, asked for now, and what all processes that have ended have. */

@@ -107,15 +107,15 @@ async function otherMetrics(parts: Process): Promise<MetricsSnapshot[]> {
       })),
     );
   const [others, ofEngine] = await Promise.all([counters.others(), engine.metrics()]);
-  const own = await ownCounters(parts, ofEngine as MetricsSnapshot);
+  const own = await ownCounters(parts, ofEngine);
   await counters.shown(own);
-  return [ofEngine as MetricsSnapshot, ...others];
+  return [...ofEngine, ...others];
 }
 
 /** What this process and its engine have counted; not the restarts, which the parent counts and would else add up again. */
-const ownCounters = async ({ metrics }: Process, ofEngine: MetricsSnapshot): Promise<MetricsSnapshot[]> => [
+const ownCounters = async ({ metrics }: Process, ofEngine: MetricsSnapshot[]): Promise<MetricsSnapshot[]> => [
   (await metrics.registry.getMetricsAsJSON()).filter(({ name }) => name !== RESTARTS) as unknown as MetricsSnapshot,
-  ofEngine,
+  ...ofEngine,
 ];
 
 const RESTARTS = 'svc_process_restarts_total';

@@ -1,8 +1,8 @@
 /** What processes have counted outlives them: the sums never fall, whoever ends when. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { counterSum } from '../../../../core/cli/serve/counter-sums.ts';
 import { type Counters, openCounters } from '../../../../core/cli/serve/counters.ts';
+import { counterSum } from '../../../../core/counter-sums.ts';
 import { type MetricsSnapshot, openMetrics } from '../../../../core/metrics.ts';
 
 const test = suite('counters of processes');
