@@ -82,7 +82,7 @@ export function openPublisher({ database, reader, broker, pause, maxQueued = MAX
   return {
     publish: (nodes) => {
       if (nodes.length === 0) return;
-      queue.push(...nodes);
+      for (const node of nodes) queue.push(node); // one call may have some 100,000, more than arguments can be
       report.count('dropped', queue.splice(0, queue.length - maxQueued).length);
       report.soon();
       if (!report.isDown()) wake();
