@@ -35,18 +35,19 @@ const stored = ({
   ...{ period, period_start, limit_usd: usd(limit_usd) ?? 0, spent_usd: usd(spent_usd) ?? 0, crossed_at },
 });
 
-/** A call that ends at midnight is stored after it: so long a period that has ended is still looked at. */
-const LATE = sql`interval '1 hour'`;
+const rowsOf = (budgets: readonly PeriodBudget[]): SQL =>
+  sql`json_to_recordset(${jsonText(budgets)}::json) as r (budget text, project text, period text, limit_usd numeric)`;
 
-/** `b`: each budget with the periods that are open at `instants`. */
-const periods = (budgets: readonly PeriodBudget[], instants: SQL): SQL => sql`
-  (select distinct r.budget, r.project, r.period, r.limit_usd,
-          date_trunc(r.period, i.at at time zone 'UTC')::date as period_start
-     from json_to_recordset(${jsonText(budgets)}::json) as r (budget text, project text, period text, limit_usd numeric),
-          unnest(array[${instants}]) as i (at)) b`;
+/** `b`: each budget with the period that is open, and so many before it. */
+const periods = (budgets: readonly PeriodBudget[], before: number): SQL => sql`
+  (select r.budget, r.project, r.period, r.limit_usd,
+          (date_trunc(r.period, now() at time zone 'UTC') - n.back * ('1 ' || r.period)::interval)::date as period_start
+     from ${rowsOf(budgets)}, generate_series(0, ${before}::integer) as n (back)) b`;
 
-const WITHIN = sql`
-  x.day >= b.period_start and x.day < b.period_start + case b.period when 'day' then interval '1 day' else interval '1 month' end`;
+/** The moment after the period of `b`, in UTC. */
+const ENDS = sql`b.period_start + ('1 ' || b.period)::interval`;
+
+const WITHIN = sql`x.day >= b.period_start and x.day < ${ENDS}`;
 
 /**
  * Deleted and removed sessions are counted too: what they cost has been spent. While a session is being removed, all of it is in
@@ -59,8 +60,24 @@ const SPENT = sql`
         - coalesce((select sum(x.cost_usd) from svc.session_removals m join svc.stat_cells x on x.session_id = m.session_id
                      where ${WITHIN} and (b.project is null or x.project = b.project)), 0) as usd) spent`;
 
+/** Records since when each budget has had its limit: written when one is new or was changed. */
+const watch = (tx: Sql, budgets: readonly PeriodBudget[]) =>
+  tx.rows(sql`
+    insert into svc.watched_budgets as w (budget, limit_usd)
+    select r.budget, r.limit_usd from ${rowsOf(budgets)}
+     where not exists (select from svc.watched_budgets k where k.budget = r.budget and k.limit_usd = r.limit_usd)
+     order by r.budget
+    on conflict (budget) do update set limit_usd = excluded.limit_usd, since = now() where w.limit_usd <> excluded.limit_usd`);
+
+/** Of the open period it always holds, after `watch`. */
+const IS_WATCHED = sql`
+  exists (select from svc.watched_budgets w
+           where w.budget = b.budget and w.limit_usd = b.limit_usd and w.since at time zone 'UTC' < ${ENDS})`;
+
 /**
- * Stores the crossings that are new: a budget whose period has spent more than its limit, unless any process stored it already.
+ * Stores the crossings that are new: a budget whose period has spent more than its limit, unless any process stored it already. The period
+ * before the open one is looked at too, since calls are stored and derived after they were made, for hours where a service was stopped: but
+ * only where the budget was watched, with this limit, before that period ended.
  * @returns those that this call stored
  */
 export const crossBudgets = (
@@ -68,10 +85,11 @@ export const crossBudgets = (
   { budgets, webhook }: { budgets: PeriodBudget[]; webhook: boolean },
 ): Promise<StoredCrossing[]> =>
   db.transaction(async (tx) => {
+    await watch(tx, budgets);
     const crossed = sql`
       select b.budget, b.project, b.period, b.period_start, b.limit_usd, spent.usd as spent_usd
-        from ${periods(budgets, sql`now(), now() - ${LATE}`)}, lateral ${SPENT}
-       where spent.usd > b.limit_usd
+        from ${periods(budgets, 1)}, lateral ${SPENT}
+       where spent.usd > b.limit_usd and ${IS_WATCHED}
          and not exists (select 1 from svc.budget_crossings c where c.budget = b.budget and c.period_start = b.period_start)`;
     if ((await tx.rows(crossed)).length === 0) return [];
     // Ids are in the order of commits, so that a reader of events who has seen one has seen all before it.
@@ -142,7 +160,7 @@ export async function budgetStates(db: Sql, { budgets }: { budgets: PeriodBudget
   const rows = await db.rows<StateRow>(sql`
     select b.budget, b.project, b.period, b.period_start::text as period_start, b.limit_usd, spent.usd as spent_usd,
            ${sql.raw(instantText('c.crossed_at'))} as crossed_at, c.delivery
-      from ${periods(budgets, sql`now()`)}
+      from ${periods(budgets, 0)}
       left join svc.budget_crossings c on c.budget = b.budget and c.period_start = b.period_start, lateral ${SPENT}
      order by b.project nulls first, b.period, b.budget`);
   return rows.map(({ budget, project, period, period_start, limit_usd, spent_usd, crossed_at, delivery }) => ({

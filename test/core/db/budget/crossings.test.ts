@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import type { PeriodBudget } from '../../../../core/model/budget-settings.ts';
 import { budgetsOf, projectBudget } from '../../../../core/model/budget-settings.ts';
 import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
-import { NINE_MS, put } from '../../../support/stat-nodes.ts';
+import { instantAt, NINE_MS, put } from '../../../support/stat-nodes.ts';
 
 const BUDGETS = budgetsOf({
   ...{ daily_usd: 5, monthly_usd: 1_000, projects: ['atlas.daily_usd=2', 'a=b.c.monthly_usd=1'] },
@@ -12,6 +12,14 @@ const BUDGETS = budgetsOf({
 
 /** A node of this moment. */
 const now = (usd: string, project: string) => ({ project, cost_usd: usd, created_us: (Date.now() - NINE_MS) * 1000 });
+
+/** One of the day or month before, so many of these ago, at its end. */
+const ended = (period: 'day' | 'month', back: number) => {
+  const now = new Date();
+  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
+  const next = period === 'day' ? Date.UTC(year, month, now.getUTCDate() - back + 1) : Date.UTC(year, month - back + 1);
+  return { cost_usd: '9.000000000000', created_us: (next - 1_000 - NINE_MS) * 1000 };
+};
 
 databaseSuite('crossings of budgets', (test, database) => {
   const cross = (webhook = true) => database().execute('crossBudgets', { budgets: BUDGETS, webhook });
@@ -73,6 +81,36 @@ databaseSuite('crossings of budgets', (test, database) => {
       ['projects.a=b.c.monthly_usd', 9, 'pending'],
       ['projects.atlas.daily_usd', 0, 'pending'],
     ]);
+  });
+
+  test('what is spent late crosses the period before once, where its budget had been watched with this limit before that ended', async () => {
+    await forget(database());
+    for (const period of ['day', 'month'] as const) {
+      const budget = (limit_usd: number): PeriodBudget[] => [
+        { budget: `${period}ly`, project: null, period, limit_usd },
+      ];
+      const late = async (limit_usd: number) =>
+        (await database().execute('crossBudgets', { budgets: budget(limit_usd), webhook: true })).map(
+          ({ period_start, spent_usd }) => [period_start, spent_usd],
+        );
+      await put(database(), [ended(period, 1)]);
+      const start = instantAt(ended(period, 1).created_us)
+        .slice(0, period === 'day' ? 10 : 7)
+        .padEnd(10, '-01');
+      assert.equal(await late(5), [], 'a new budget does not report the past');
+      await database().sql(`update svc.watched_budgets set since = now() - interval '70 days'`);
+      assert.equal(await late(6), [], 'nor does one whose limit was changed');
+      assert.equal(await late(5), [], 'nor where it was changed back');
+      await database().sql(`update svc.watched_budgets set since = now() - interval '70 days'`);
+      const found = (await Promise.all([late(5), late(5), late(5)])).flat();
+      assert.equal(found, [[start, 9]]);
+      assert.equal(await late(5), []);
+      await put(database(), [ended(period, 2)]);
+      assert.equal(await late(5), [], 'nothing before that period is looked at');
+    }
+    const [{ budget, crossing_id } = {}] = await database().execute('crossingsAfter', { after: 0, limit: 1 });
+    const taken = await database().execute('takeDelivery', { ms: 60_000 });
+    assert.equal([taken?.crossing.budget, taken?.crossing.crossing_id], [budget, crossing_id], 'it is delivered too');
   });
 
   test('a delivery is taken by one, and by another when that one dies', async () => {
