@@ -80,6 +80,7 @@ export const KEPT_TABLES: readonly KeptTable[] = [
   { name: 'svc.parked_turns', key: ['svc_proxy_request_id'] },
   { name: 'svc.session_edits', key: ['session_id'] },
   { name: 'svc.removed_spend', key: ['day', 'project_digest'] },
+  { name: 'svc.removed_calls', key: ['call_key', 'day', 'project_digest'] },
   { name: 'svc.session_removals', key: ['session_id'] },
   { name: 'svc.session_revisions', key: ['session_id'] },
   { name: 'svc.transcript_claims', key: ['session_id', 'call_key'] },

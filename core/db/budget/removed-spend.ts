@@ -1,6 +1,8 @@
 /** What removed sessions have cost, by day and project: budgets count it, since it has been spent. */
 import { type SQL, sql } from 'drizzle-orm';
+import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
+import { isTranscripts } from '../store/insert-nodes.ts';
 
 /** The first day of last month: no budget looks further back. */
 const FIRST_DAY = sql`(date_trunc('month', now() at time zone 'UTC') - interval '1 month')::date`;
@@ -10,18 +12,78 @@ const FIRST_DAY = sql`(date_trunc('month', now() at time zone 'UTC') - interval 
  * transcripts of another session hold too counts there from now on, so it is not recorded. No fold may be able to commit to the sessions.
  */
 export async function recordRemovedSpend(tx: Sql, { session_ids, nodes, going }: RemovedSpend): Promise<void> {
-  await tx.rows(sql`
-    insert into svc.removed_spend as r (day, project_digest, cost_usd)
-    select svc.day_of(n.created_at), svc.project_digest(n.project), sum(n.cost_usd)
+  const spent = sql`
       from svc.nodes n
      where n.session_id = any(${session_ids}::uuid[]) and ${nodes}
        and n.cost_usd > 0 and svc.day_of(n.created_at) >= ${FIRST_DAY}
        and (n.session_id, n.raw_turn_id) not in (${claimedElsewhere('raw_turn_id', sql`svc.calls`, { session_ids, going })})
-       and (n.session_id, n.call_id) not in (${claimedElsewhere('call_id', sql`svc.transcript_claims`, { session_ids, going })})
-     group by 1, 2
-     order by 1, 2
-    on conflict (day, project_digest) do update set cost_usd = r.cost_usd + excluded.cost_usd`);
+       and (n.session_id, n.call_id) not in (${claimedElsewhere('call_id', sql`svc.transcript_claims`, { session_ids, going })})`;
+  await addSpend(
+    tx,
+    sql`select svc.day_of(n.created_at), svc.project_digest(n.project), sum(n.cost_usd) ${spent} group by 1, 2`,
+  );
+  await recordCalls(tx, { session_ids, spent });
   await tx.rows(sql`delete from svc.removed_spend where day < ${FIRST_DAY}`);
+  await tx.rows(sql`delete from svc.removed_calls where day < ${FIRST_DAY}`);
+}
+
+/** @param sums rows of (day, project_digest, cost_usd) @param before what these are read from: common table expressions */
+const addSpend = (tx: Sql, sums: SQL, before = sql``) =>
+  tx.rows(sql`
+    with ${before} sums (day, project_digest, cost_usd) as (${sums})
+    insert into svc.removed_spend as r (day, project_digest, cost_usd)
+    select day, project_digest, cost_usd from sums order by 1, 2
+    on conflict (day, project_digest) do update set cost_usd = r.cost_usd + excluded.cost_usd`);
+
+/**
+ * What names a call is in another table than its cost. Rows of both are brought together by a group, never by a join: of a table that has
+ * just grown the planner expects so little that it would compare each call with all others of its session.
+ */
+const recordCalls = (tx: Sql, { session_ids, spent }: { session_ids: string; spent: SQL }) =>
+  tx.rows(sql`
+    with facts (session_id, call, call_key, day, project, cost_usd) as (
+      select n.session_id, case when ${isTranscripts(sql`n`)} then n.call_id else n.raw_turn_id::text end,
+             null::bytea, svc.day_of(n.created_at), n.project, n.cost_usd ${spent}
+       union all
+      select k.session_id, k.raw_turn_id::text, k.call_key, null, null, null
+        from svc.calls k where k.session_id = any(${session_ids}::uuid[])
+       union all
+      select t.session_id, t.call_id, t.call_key, null, null, null
+        from svc.transcript_claims t where t.session_id = any(${session_ids}::uuid[])),
+    named as (
+      select any_value(call_key) as call_key, any_value(day) as day, any_value(project) as project, sum(cost_usd) as cost_usd
+        from facts
+       group by session_id, call)
+    insert into svc.removed_calls as r (call_key, day, project_digest, cost_usd)
+    select call_key, day, svc.project_digest(project), sum(cost_usd)
+      from named
+     where call_key is not null and cost_usd > 0
+     group by 1, 2, 3
+     order by 1, 2, 3
+    on conflict (call_key, day, project_digest) do update set cost_usd = r.cost_usd + excluded.cost_usd`);
+
+/**
+ * Takes calls of a session's transcripts out of the removed spend, within the transaction that stores their nodes: from then on they count in
+ * the session, as far as its claims say so. Of a session whose removal is under way they stay removed until it is derived again.
+ * @param call_ids in the session
+ */
+export async function countReturned(
+  tx: Sql,
+  { session_id, call_ids }: { session_id: string; call_ids: readonly string[] },
+): Promise<void> {
+  if (call_ids.length === 0) return;
+  const returned = sql`
+    facts (call_id, call_key) as (
+      select u.call_id, null::bytea from unnest(${pgArray(call_ids)}::text[]) as u (call_id)
+       union all
+      select t.call_id, t.call_key from svc.transcript_claims t
+       where t.session_id = ${session_id}::uuid and t.owner_session_id = t.session_id and t.owner_turn_id is null
+         and (select exists (select from svc.removed_calls)) and not ${isRemoved(sql`${session_id}::uuid`)}),
+    returned as (
+      delete from svc.removed_calls r
+       where r.call_key in (select any_value(call_key) from facts group by call_id having count(*) > count(call_key))
+      returning r.day, r.project_digest, r.cost_usd),`;
+  await addSpend(tx, sql`select day, project_digest, -sum(cost_usd) from returned group by 1, 2`, returned);
 }
 
 type RemovedSpend = {

@@ -5,6 +5,7 @@ import type { EvidenceText } from '../../derive/transcript/evidence.ts';
 import type { Identity } from '../../model/identity.ts';
 import type { TranscriptReport } from '../../model/transcript-report.ts';
 import { batches } from '../batches.ts';
+import { countReturned } from '../budget/removed-spend.ts';
 import { instant, jsonText, pgArray } from '../literals.ts';
 import { pipelined } from '../pipelined.ts';
 import type { Sql } from '../sql.ts';
@@ -124,6 +125,7 @@ export async function writeTranscripts(
     replaceCalls(tx, session_id, { gone, calls }),
     replaceCallNodes(tx, session_id, { gone, nodes }),
     writeReading(tx, session_id, reading),
+    countReturned(tx, { session_id, call_ids: calls.map(({ call_id }) => call_id) }),
   ]);
 }
 

@@ -2,6 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { purgeSession } from '../../../../core/engine/purge-session.ts';
+import { removeBatch } from '../../../../core/engine/retention/remove-batch.ts';
 import type { PeriodBudget } from '../../../../core/model/budget-settings.ts';
 import { agedTurn, daysAgo, session, stats, storeAged, sweep } from '../../../support/aged-sessions.ts';
 import { isCitus } from '../../../support/citus-cluster.ts';
@@ -9,6 +10,8 @@ import { databaseSuite, type TestDatabase } from '../../../support/databases.ts'
 import { deriveAll } from '../../../support/derive-all.ts';
 import { testIngest } from '../../../support/ingested-turns.ts';
 import { changePartition, partitionedDatabase } from '../../../support/partitioned-database.ts';
+import { claudeChat } from '../../../support/transcript-records.ts';
+import { testTranscripts, upload } from '../../../support/transcript-uploads.ts';
 
 const BUDGETS: PeriodBudget[] = [
   { budget: 'daily_usd', project: null, period: 'day', limit_usd: 13 },
@@ -18,11 +21,33 @@ const BUDGETS: PeriodBudget[] = [
 /** Each answer costs three dollars, and was given a moment ago, though its session is old. */
 const costing = (database: TestDatabase) =>
   database.sql(
-    `update svc.nodes set cost_usd = 3, created_at = now(), project = 'atlas' where slice_id is null and cost_usd is distinct from 3`,
+    `update svc.nodes set cost_usd = 3, created_at = now(), project = 'atlas'
+      where role = 'assistant' and slice_id is null and cost_usd is distinct from 3`,
   );
 
 const spent = async (database: TestDatabase) =>
   (await database.execute('budgetStates', { budgets: BUDGETS })).map(({ spent_usd }) => spent_usd);
+
+/** A transcript of so many calls is sent under this name, and derived. */
+const send = async (database: TestDatabase, name: string, calls: number, made = name) => {
+  const records = claudeChat(calls).map((record) => ({ ...record, sessionId: made }));
+  await upload(testTranscripts(database), { session: { harness_id: 'test', harness_session_id: name }, records });
+  await deriveAll(database);
+  await costing(database);
+};
+
+/** As a sweep of retention removes them, one after the other. */
+const remove = async (database: TestDatabase, ...names: string[]) => {
+  const due = { before: new Date().toISOString(), projects: [], never: [], limit: 9 };
+  const removing = {
+    ...{ database, signal: new AbortController().signal },
+    ...{ committing: <T>(work: () => Promise<T>) => work(), pause: async () => {} },
+  };
+  for (const name of names) {
+    const one = (await database.execute('dueSessions', due)).filter(({ session_id }) => session_id === session(name));
+    assert.equal((await removeBatch(removing, one, { reason: 'test', add: () => {} })).sessions, 1, name);
+  }
+};
 
 const store = async (database: TestDatabase) => {
   await storeAged(database, { old: { turns: 3, days: 50 }, kept: { turns: 1, days: 2 } });
@@ -106,17 +131,50 @@ databaseSuite('spend of removed sessions', (test, database) => {
     assert.equal(await spent(database()), [9, 9], 'until the other session is derived');
   });
 
-  test('what is older than the month before is not kept', async () => {
+  test('a session that comes back from its transcript counts once, as far as it comes back, however often it is removed', async () => {
+    await send(database(), 'lost', 3);
+    for (const calls of [3, 2, 1]) {
+      await remove(database(), 'lost');
+      assert.equal([(await stats(database())).total_cost, await spent(database())], [0, [9, 9]]);
+      await send(database(), 'lost', calls);
+      assert.equal([(await stats(database())).total_cost, await spent(database())], [3 * calls, [9, 9]]);
+      await database().execute('markFromScratch', { session_id: session('lost') });
+      await deriveAll(database());
+      await costing(database());
+      assert.equal(await spent(database()), [9, 9], 'derived again it counts no less');
+    }
+  });
+
+  test('a call over the wire that comes back by a transcript counts once', async () => {
+    await send(database(), 'lost', 1);
+    const [key] = await database().sql(`select encode(call_key, 'hex') as hex from svc.transcript_claims`);
+    await database().reset();
     await store(database());
     await database().sql(
-      `insert into svc.removed_spend
-       select (date_trunc('month', now() at time zone 'UTC') - interval '1 month')::date - n, sha256('x'), 1 from generate_series(0, 1) n`,
+      `update svc.calls set call_key = decode($1, 'hex')
+        where raw_turn_id = (select min(raw_turn_id) from svc.calls where session_id = $2::uuid)`,
+      [key?.hex, session('old')],
     );
+    await remove(database(), 'old');
+    assert.equal(await spent(database()), [12, 12]);
+    await send(database(), 'lost', 1);
+    assert.equal([(await stats(database())).total_cost, await spent(database())], [6, [12, 12]]);
+  });
+
+  test('what is older than the month before is not kept', async () => {
+    await store(database());
+    const lastMonth = `(date_trunc('month', now() at time zone 'UTC') - interval '1 month')::date`;
+    await database().sql(
+      `insert into svc.removed_spend select ${lastMonth} - n, sha256('x'), 1 from generate_series(0, 1) n`,
+    );
+    await database().sql(`insert into svc.removed_calls select sha256('a call'), * from svc.removed_spend`);
     await sweep(database(), { days: 30 });
-    const [left] = await database().sql(
-      `select count(*)::integer as n from svc.removed_spend where project_digest = sha256('x')`,
-    );
-    assert.is(left?.n, 1);
+    for (const table of ['removed_spend', 'removed_calls']) {
+      const left = await database().sql(
+        `select day = ${lastMonth} as is_first from svc.${table} where project_digest = sha256('x')`,
+      );
+      assert.equal(left, [{ is_first: true }], table);
+    }
   });
 });
 
