@@ -1,6 +1,5 @@
 /** What removed sessions have cost, by day and project: budgets count it, since it has been spent. */
 import { type SQL, sql } from 'drizzle-orm';
-import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { isTranscripts } from '../store/insert-nodes.ts';
 
@@ -8,16 +7,19 @@ import { isTranscripts } from '../store/insert-nodes.ts';
 const FIRST_DAY = sql`(date_trunc('month', now() at time zone 'UTC') - interval '1 month')::date`;
 
 /**
- * Records the spend of sessions before it is removed, within the transaction by which budgets stop seeing it in the totals. A call that the
- * transcripts of another session hold too counts there from now on, so it is not recorded. No fold may be able to commit to the sessions.
+ * Records the spend of sessions before it is removed, within the transaction by which budgets stop seeing it in the totals. No fold may be
+ * able to commit to the sessions. A call that the transcripts of another session hold too is taken out when that session is derived again;
+ * one that counts elsewhere already is not recorded, though a node of it may be left from before.
  */
-export async function recordRemovedSpend(tx: Sql, { session_ids, nodes, going }: RemovedSpend): Promise<void> {
+export async function recordRemovedSpend(tx: Sql, { session_ids, nodes }: RemovedSpend): Promise<void> {
   const spent = sql`
       from svc.nodes n
      where n.session_id = any(${session_ids}::uuid[]) and ${nodes}
        and n.cost_usd > 0 and svc.day_of(n.created_at) >= ${FIRST_DAY}
-       and (n.session_id, n.raw_turn_id) not in (${claimedElsewhere('raw_turn_id', sql`svc.calls`, { session_ids, going })})
-       and (n.session_id, n.call_id) not in (${claimedElsewhere('call_id', sql`svc.transcript_claims`, { session_ids, going })})`;
+       and (n.session_id, n.call_id) not in (
+         select t.session_id, t.call_id from svc.transcript_claims t
+          where t.session_id = any(${session_ids}::uuid[])
+            and (t.owner_session_id <> t.session_id or t.owner_turn_id is not null))`;
   await addSpend(
     tx,
     sql`select svc.day_of(n.created_at), svc.project_digest(n.project), sum(n.cost_usd) ${spent} group by 1, 2`,
@@ -63,48 +65,29 @@ const recordCalls = (tx: Sql, { session_ids, spent }: { session_ids: string; spe
     on conflict (call_key, day, project_digest) do update set cost_usd = r.cost_usd + excluded.cost_usd`);
 
 /**
- * Takes calls of a session's transcripts out of the removed spend, within the transaction that stores their nodes: from then on they count in
- * the session, as far as its claims say so. Of a session whose removal is under way they stay removed until it is derived again.
- * @param call_ids in the session
+ * Takes out of the removed spend what the claims of a session say that it counts, within the transaction that stores the nodes of its
+ * transcripts' calls. While the session's own removal is under way they stay removed: it is derived again after that.
  */
-export async function countReturned(
-  tx: Sql,
-  { session_id, call_ids }: { session_id: string; call_ids: readonly string[] },
-): Promise<void> {
-  if (call_ids.length === 0) return;
-  const returned = sql`
-    facts (call_id, call_key) as (
-      select u.call_id, null::bytea from unnest(${pgArray(call_ids)}::text[]) as u (call_id)
-       union all
-      select t.call_id, t.call_key from svc.transcript_claims t
-       where t.session_id = ${session_id}::uuid and t.owner_session_id = t.session_id and t.owner_turn_id is null
-         and (select exists (select from svc.removed_calls)) and not ${isRemoved(sql`${session_id}::uuid`)}),
+export const countReturned = (tx: Sql, session_id: string) =>
+  addSpend(
+    tx,
+    sql`select day, project_digest, -sum(cost_usd) from returned group by 1, 2`,
+    sql`
     returned as (
       delete from svc.removed_calls r
-       where r.call_key in (select any_value(call_key) from facts group by call_id having count(*) > count(call_key))
-      returning r.day, r.project_digest, r.cost_usd),`;
-  await addSpend(tx, sql`select day, project_digest, -sum(cost_usd) from returned group by 1, 2`, returned);
-}
+       where r.call_key in (
+         select t.call_key from svc.transcript_claims t
+          where t.session_id = ${session_id}::uuid and t.owner_session_id = t.session_id and t.owner_turn_id is null
+            and (select exists (select from svc.removed_calls)) and not ${isRemoved(sql`t.session_id`)})
+      returning r.day, r.project_digest, r.cost_usd),`,
+  );
 
 type RemovedSpend = {
   /** An array of uuid, as text. */
   session_ids: string;
   /** Which of their nodes: a condition on `n`, a row of `svc.nodes`. */
   nodes: SQL;
-  /** Sessions that count as removed: a condition on `o`, a row of `svc.transcript_claims`. */
-  going: SQL;
 };
-
-/** Found once for all sessions, and hashed: looked for at each node, all claims of a session are compared for each of its calls. */
-const claimedElsewhere = (
-  column: 'raw_turn_id' | 'call_id',
-  calls: SQL,
-  { session_ids, going }: Pick<RemovedSpend, 'session_ids' | 'going'>,
-): SQL => sql`
-  select k.session_id, k.${sql.identifier(column)}
-    from ${calls} k
-    join svc.transcript_claims o on o.call_key = k.call_key
-   where k.session_id = any(${session_ids}::uuid[]) and o.session_id <> k.session_id and not ${going}`;
 
 /** Its removal by retention is under way: its spend was recorded when that began. */
 export const isRemoved = (session_id: SQL): SQL =>

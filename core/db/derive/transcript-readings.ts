@@ -125,7 +125,7 @@ export async function writeTranscripts(
     replaceCalls(tx, session_id, { gone, calls }),
     replaceCallNodes(tx, session_id, { gone, nodes }),
     writeReading(tx, session_id, reading),
-    countReturned(tx, { session_id, call_ids: calls.map(({ call_id }) => call_id) }),
+    reading ? countReturned(tx, session_id) : null,
   ]);
 }
 

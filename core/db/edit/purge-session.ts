@@ -124,7 +124,6 @@ const remove = (db: Sql, { session_id, up_to, turns, reason }: PurgeScope, candi
     await recordRemovedSpend(tx, {
       session_ids: pgArray(affected),
       nodes: sql`n.raw_turn_id = any(${pgArray(raw_turn_ids)}::bigint[]) and not ${isRemoved(sql`n.session_id`)}`,
-      going: sql`(o.session_id = ${session_id}::uuid or ${isRemoved(sql`o.session_id`)})`,
     });
     await removeProjections(tx, pgArray(affected));
     await forgetInCassettes(tx, [session_id]);

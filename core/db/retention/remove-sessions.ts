@@ -4,7 +4,7 @@
  * Their slices stay until they are collected (../gc). An interrupted removal is listed by `openRemovals`.
  */
 import { type SQL, sql } from 'drizzle-orm';
-import { isRemoved, recordRemovedSpend } from '../budget/removed-spend.ts';
+import { recordRemovedSpend } from '../budget/removed-spend.ts';
 import { markFromScratch } from '../derive/mark-from-scratch.ts';
 import { voidOutlines } from '../derive/revisions.ts';
 import { forgetInCassettes } from '../edit/forget-in-cassettes.ts';
@@ -72,7 +72,6 @@ export const beginRemovals = (
     await recordRemovedSpend(tx, {
       session_ids: array,
       nodes: sql`true`,
-      going: isRemoved(sql`o.session_id`),
     });
     if (claiming) {
       const released = await tx.rows<{ call_key: string }>(sql`

@@ -115,20 +115,59 @@ databaseSuite('spend of removed sessions', (test, database) => {
     assert.equal(await spent(database()), [12, 12]);
   });
 
-  test('a call that the transcripts of another session hold counts there from then on', async () => {
-    await store(database());
-    await database().sql(
-      `insert into svc.transcript_claims (session_id, call_key, call_id, is_own, file_ended_at)
-       values ($1::uuid, sha256('a call'), 'tx:a call', false, now())`,
-      [session('kept')],
+  /** Of five calls of a copy three are of its origin, where they count. */
+  const sendCopied = async () => {
+    await send(database(), 'origin', 3);
+    await send(database(), 'copy', 5, 'origin');
+    const rows = await database().sql(
+      `select session_id, sum(cost_usd)::float8 as usd from svc.nodes where cost_usd > 0 group by 1 order by 2 desc`,
     );
+    assert.equal(rows, [
+      { session_id: session('origin'), usd: 9 },
+      { session_id: session('copy'), usd: 6 },
+    ]);
+  };
+
+  test('a call that the transcripts of another session hold counts there when that is derived, and as removed until then', async () => {
+    for (const removal of ['retention', 'purge']) {
+      await database().reset();
+      await sendCopied();
+      if (removal === 'retention') await remove(database(), 'origin');
+      else await purgeSession(database().execute, { session_id: session('origin'), reason: 'test' });
+      assert.equal(await spent(database()), [15, 15], removal);
+      await deriveAll(database());
+      await costing(database());
+      assert.equal([(await stats(database())).total_cost, await spent(database())], [15, [15, 15]], removal);
+      await remove(database(), 'copy');
+      assert.equal(await spent(database()), [15, 15], removal);
+    }
+  });
+
+  test('an origin and its copy that go one after the other stay spent, whichever goes first', async () => {
+    for (const names of [
+      ['origin', 'copy'],
+      ['copy', 'origin'],
+    ]) {
+      await database().reset();
+      await sendCopied();
+      await remove(database(), ...names); // the other is not derived again in between
+      assert.equal(await spent(database()), [15, 15], names.join());
+    }
+  });
+
+  test('what a copy still has of calls that count in its origin by now goes with it', async () => {
+    await sendCopied();
     await database().sql(
-      `update svc.calls set call_key = sha256('a call')
-        where raw_turn_id = (select min(raw_turn_id) from svc.calls where session_id = $1::uuid)`,
-      [session('old')],
+      `insert into svc.nodes
+       select (jsonb_populate_record(n, jsonb_build_object('session_id', c.session_id, 'call_id', c.call_id))).*
+         from svc.transcript_claims c
+         join svc.transcript_claims o on o.call_key = c.call_key and o.session_id = c.owner_session_id
+         join svc.nodes n on n.session_id = o.session_id and n.call_id = o.call_id and n.cost_usd > 0
+        where c.session_id <> c.owner_session_id`,
     );
-    await sweep(database(), { days: 30 });
-    assert.equal(await spent(database()), [9, 9], 'until the other session is derived');
+    assert.equal(await spent(database()), [24, 24], 'until it is derived again');
+    await remove(database(), 'copy');
+    assert.equal(await spent(database()), [15, 15]);
   });
 
   test('a session that comes back from its transcript counts once, as far as it comes back, however often it is removed', async () => {
