@@ -25,6 +25,10 @@ export async function chunkStream(
       settle = resolve;
     }),
   );
+  if (c.finalized) {
+    await chunks.return(undefined).finally(settle); // past the deadline a response was sent: nobody would read this one or cancel it
+    return c.body(null, 200, head);
+  }
   let pending: IteratorResult<Uint8Array, void> | null = first;
   let readerLeft = false;
   const body = new ReadableStream<Uint8Array>({

@@ -4,6 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { chunkStream } from '../../../core/http/chunk-stream.ts';
 import { deadline } from '../../../core/http/deadline.ts';
 import { onError } from '../../../core/http/failure.ts';
 import { jsonStream } from '../../../core/http/json-stream.ts';
@@ -18,9 +19,9 @@ const test = suite('payloadReads');
 const log = openLog('silent');
 const LARGE = 'x'.repeat(100_000);
 
-/** One place. `/stream` goes on until it is told otherwise: by `fail`, or by `finish`. */
+/** One place. `/stream` and `/chunks` go on until it is told otherwise: by `fail`, or by `finish`. */
 const reading = ({ deadlineMs = 60_000 } = {}) => {
-  const control = { fail: false, finish: false, held: Promise.resolve() };
+  const control = { fail: false, finish: false, ended: false, held: Promise.resolve() };
   const app = routes();
   app.onError(onError(log));
   app.use(deadline(deadlineMs));
@@ -40,6 +41,24 @@ const reading = ({ deadlineMs = 60_000 } = {}) => {
           await sleep(1);
         }
       })(),
+      log,
+    ),
+  );
+  app.get('/chunks', (c) =>
+    chunkStream(
+      c,
+      (async function* () {
+        try {
+          await control.held;
+          while (!control.finish) {
+            yield Buffer.from(LARGE);
+            await sleep(1);
+          }
+        } finally {
+          control.ended = true;
+        }
+      })(),
+      { 'content-type': 'text/plain' },
       log,
     ),
   );
@@ -119,6 +138,19 @@ test('past the deadline the place is held until the database has answered', asyn
   assert.is(await status(), 503);
   release();
   await becomesFree(status);
+});
+
+test('a stream whose first chunk comes past the deadline is ended, and its place comes back', async () => {
+  const { app, control, status } = reading({ deadlineMs: 20 });
+  let release = () => {};
+  control.held = new Promise((resolve) => {
+    release = resolve;
+  });
+  assert.is((await app.request('/chunks')).status, 504);
+  assert.is(await status(), 503);
+  release();
+  await becomesFree(status);
+  assert.ok(control.ended);
 });
 
 const order: string[] = [];
