@@ -60,7 +60,7 @@ type Limits = {
 const LIMITS: Limits = {
   headMs: 15_000,
   requestMs: 120_000,
-  keepAliveMs: 5_000,
+  keepAliveMs: 125_000, // longer than reverse proxies keep idle connections (nginx and load balancers 60 s), so that they hang up first
   idleMs: 300_000,
   checkMs: 5_000,
 };

@@ -214,6 +214,34 @@ test('a connection that is kept alive without use is closed', () =>
     short,
   ));
 
+test('a reverse proxy that keeps idle connections for 60 s hangs up first, and a stop does not wait for it', async () => {
+  const served = await serveApp({ fetch: hello, hosts: ['127.0.0.1'], port: 0, what: 'test listener' });
+  const { socket, answer } = speaking(served.port);
+  socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
+  await once(socket, 'data');
+  const from = performance.now();
+  await served.close(10_000);
+  assert.ok(performance.now() - from < 2_000);
+  const [, seconds] = /\r\nkeep-alive: timeout=(\d+)/i.exec(await answer) ?? [];
+  assert.ok(Number(seconds) >= 75, seconds);
+});
+
+test('an idle connection is no head that is late', () =>
+  serving(
+    async (port) => {
+      const { socket } = speaking(port);
+      socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
+      await once(socket, 'data');
+      await sleep(1_000);
+      socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
+      const [second] = (await once(socket, 'data')) as [Buffer];
+      assert.match(second.toString(), /^HTTP\/1.1 200 /);
+      socket.destroy();
+    },
+    hello,
+    { ...short, keepAliveMs: 5_000 },
+  ));
+
 test('a reader that stops taking is cut, and the stream behind it is told so', async () => {
   let cancelled = 0;
   await serving(
