@@ -1,8 +1,11 @@
 /** The commands that read the record, beside the service with the cassettes that come with it: what they find by themselves, follow and export. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect } from 'node:net';
 import { dirname, join } from 'node:path';
+import { createServer } from 'node:tls';
 import OpenAI from 'openai';
 import * as assert from 'uvu/assert';
+import { cert, key } from '../proxy/local-tls.ts';
 import { svc as svcHere } from '../support/cli-program.ts';
 import { echoOf } from '../support/scripted-provider.ts';
 import { eventually, read, svc } from '../support/serve.ts';
@@ -146,6 +149,41 @@ onEmbeddedDatabase(
       assert.is((await svc(folder, ['doctor', '--provider', 'nobody'])).status, 2);
       const elsewhere = await svc(folder, ['doctor', '--api-listen', ':1']);
       assert.equal([elsewhere.status, elsewhere.out.includes('has nobody who listens\n  svc serve\n')], [1, true]);
+    });
+
+    test('doctor sends its call over TLS too, and a certificate that is refused is the reason that it shows', async ({
+      service,
+      folder,
+    }) => {
+      const far = Number(new URL(service.proxy).port);
+      const front = createServer({ key, cert }, (near) => {
+        const behind = connect(far, '127.0.0.1');
+        near.pipe(behind).pipe(near);
+        for (const socket of [near, behind])
+          socket.on('error', () => near.destroy()).on('close', () => behind.destroy());
+      }).on('tlsClientError', () => {});
+      await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
+      const authority = join(folder, 'authority.pem');
+      writeFileSync(authority, cert);
+      const target = `https://127.0.0.1:${(front.address() as AddressInfo).port}`;
+      const doctor = async (env: Record<string, string>) => {
+        const args = ['doctor', '--json', '--provider', 'openai', '--client-proxy-target', target];
+        const { out, err } = await svc(folder, args, env);
+        assert.is(err, '');
+        const { findings } = JSON.parse(out) as { findings: { level: string; check: string; text: string }[] };
+        const found = findings.find(({ check }) => check === 'recording openai');
+        return [found?.level, found?.text];
+      };
+      try {
+        const [level, text] = await doctor({ NODE_EXTRA_CA_CERTS: authority });
+        assert.is(level, 'ok', text);
+        assert.equal(await doctor({}), [
+          'fail',
+          'a call through the proxy got no response: its certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT): NODE_EXTRA_CA_CERTS=<file> names its authority',
+        ]);
+      } finally {
+        front.close();
+      }
     });
 
     test.run();

@@ -3,7 +3,6 @@
  * the proxy they reach the provider with a key that it refuses, so they cost nothing. Afterwards they are taken from all lists.
  */
 import { randomUUID } from 'node:crypto';
-import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../../errors.ts';
@@ -13,6 +12,7 @@ import type { RawTurnSides } from '../../model/raw-turn.ts';
 import type { ProviderId } from '../../provider/provider-ids.ts';
 import { providerById } from '../../provider/providers.ts';
 import type { ApiClient } from '../api-client.ts';
+import { tlsFailure, tlsReason } from '../tls-failure.ts';
 import { type Finding, fail, ok } from './finding.ts';
 
 const STORED_MS = 20_000;
@@ -98,31 +98,31 @@ export async function sentinelThroughIngest(api: ApiClient, ingest: string): Pro
 }
 
 /** The status of the response, or why there was none. */
-function post(
+async function post(
   address: string,
   body: object,
   headers: Readonly<Record<string, string>>,
   timeoutMs: number,
 ): Promise<number | string> {
+  const { protocol } = new URL(address);
+  const { request } = await (protocol === 'https:' ? import('node:https') : import('node:http'));
   const bytes = Buffer.from(JSON.stringify(body));
   return new Promise((resolve) => {
-    const outgoing = request(
-      address,
-      {
-        method: 'POST',
-        agent: false,
-        headers: { 'content-type': 'application/json', 'content-length': bytes.length, ...headers },
-      },
-      (response) => {
+    const why = ({ code, message }: NodeJS.ErrnoException) => resolve(tlsReason(tlsFailure(protocol, code)) ?? message);
+    const sent = { 'content-type': 'application/json', 'content-length': bytes.length, ...headers };
+    try {
+      const outgoing = request(address, { method: 'POST', agent: false, headers: sent }, (response) => {
         text(response).then(
           () => resolve(response.statusCode ?? 0),
           () => resolve('it was broken off'),
         );
-      },
-    );
-    outgoing.setTimeout(timeoutMs, () => outgoing.destroy(new Error(`none came within ${timeoutMs / 1000} s`)));
-    outgoing.on('error', ({ message }) => resolve(message));
-    outgoing.end(bytes);
+      });
+      outgoing.setTimeout(timeoutMs, () => outgoing.destroy(new Error(`none came within ${timeoutMs / 1000} s`)));
+      outgoing.on('error', why);
+      outgoing.end(bytes);
+    } catch (error) {
+      why(error as NodeJS.ErrnoException); // an address that cannot be asked at all
+    }
   });
 }
 
