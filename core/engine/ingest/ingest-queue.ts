@@ -78,13 +78,14 @@ async function commit(
       ),
     (stored) => stored.length > 0,
   );
-  const before = await storedBefore(database, turns, fresh);
   for (const { outcome } of fresh) {
     metrics.intakeTurn(outcome);
     if (outcome === 'undecodable') metrics.notCaptured(outcome);
   }
   if (fresh.length > 0) committed?.();
   publish?.(fresh.flatMap(({ new_nodes }) => new_nodes ?? []));
+  // The database may be gone by now: what is committed is so all the same, and only the others cannot be answered.
+  const before = await storedBefore(database, turns, fresh).catch((error: Error) => error);
   return storedTurns(turns, fresh, before);
 }
 
@@ -94,18 +95,21 @@ const storedBefore = async (database: Database, turns: readonly PreparedTurn[], 
   return call_ids.length > 0 ? database.execute('storedCalls', { call_ids }) : [];
 };
 
-/** Each turn as it is stored now, or as it was known before. */
+/** Each turn as it is stored now, or as it was known before. @param before an error: that could not be looked up */
 function storedTurns(
   turns: readonly PreparedTurn[],
   fresh: readonly AppendedTurn[],
-  before: readonly StoredCall[],
+  before: readonly StoredCall[] | Error,
 ): (IngestedTurn | Error)[] {
   const known = new Map(fresh.map((one) => [one.call_id, { ...one, deduped: false }]));
-  const found = new Map(before.map((one) => [one.call_id, { ...one, deduped: true }]));
+  const earlier = before instanceof Error ? [] : before;
+  const found = new Map(earlier.map((one) => [one.call_id, { ...one, deduped: true }]));
+  const missing =
+    before instanceof Error ? before : new Error('Cannot find an ingested turn: it was neither stored nor known');
   const reported = new Set<string>();
   return turns.map(({ call_id }) => {
     const one = known.get(call_id) ?? found.get(call_id);
-    if (!one) return new Error('Cannot find an ingested turn: it was neither stored nor known');
+    if (!one) return missing;
     const deduped = one.deduped || reported.has(call_id);
     reported.add(call_id);
     return { raw_turn_id: one.raw_turn_id, session_id: one.session_id, deduped };

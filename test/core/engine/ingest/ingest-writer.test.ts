@@ -167,6 +167,34 @@ databaseSuite('ingest writer', (test, database) => {
     assert.equal(await storedIds(database()), [requestId(1)]);
   });
 
+  test('turns that are committed are accepted and published, though the database goes away before known ones are looked up', async () => {
+    await all(ingest, [turn(1, 'Hello')]);
+    const flaky = between(database(), async (name, args, next) => {
+      if (name === 'storedCalls') throw lost;
+      return next(name, args);
+    });
+    const seen = { turns: 0, committed: 0, nodes: 0 };
+    const { identity_key } = await database().execute('installation', {});
+    const writer = openIngest({
+      database: flaky,
+      reader: builtIn,
+      identityKey: Buffer.from(identity_key, 'hex'),
+      newId: v7,
+      metrics: { intakeTurn: () => void seen.turns++, notCaptured: () => {} },
+      committed: () => void seen.committed++,
+      publish: (nodes) => {
+        seen.nodes += nodes.length;
+      },
+    });
+    const first = all(writer, [turn(2, 'one')]); // while it is stored, the next two wait together
+    const [known, fresh] = await all(writer, [turn(1, 'Hello'), turn(3, 'Words that are new')]);
+    assert.equal([known?.kind, fresh?.kind], ['unavailable', 'accepted']);
+    assert.is((await first)[0]?.kind, 'accepted');
+    assert.equal(await storedIds(database()), [1, 2, 3].map(requestId));
+    assert.is(seen.turns, 2);
+    assert.ok(seen.committed > 0 && seen.nodes >= 2, JSON.stringify(seen));
+  });
+
   test('what came under a known request id leaves no gap in a later turn with the same bytes', async () => {
     await all(ingest, [turn(1, 'Hello')]);
     const [again] = (await all(ingest, [turn(1, 'Words that were never stored')])).map(kept);
