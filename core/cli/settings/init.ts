@@ -1,14 +1,14 @@
 /** `svc init`: makes a configuration file in which every setting is explained, in a folder that git leaves alone. */
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { keyOf } from '../../config/keys.ts';
 import { configFile, problemsOfFile } from '../../config/load.ts';
 import { nearest } from '../../config/nearest.ts';
-import { replaceFile } from '../../config/replace-file.ts';
 import { OperatorError } from '../../errors.ts';
 import type { Io } from '../io.ts';
 import { withSetting } from './edit-toml.ts';
 import { PRESETS, type Preset } from './presets.ts';
-import { prepareSettingsFolder } from './settings-folder.ts';
+import { writeSettings } from './settings-folder.ts';
 import { configTemplate } from './template.ts';
 
 type InitOptions = { presets: readonly string[]; isHome: boolean; force: boolean; json: boolean };
@@ -25,8 +25,7 @@ export function initSettings({ presets: names, isHome, force, json }: InitOption
   const text = textWith(presets);
   const problems = problemsOfFile(text, file);
   if (problems.length > 0) throw new OperatorError(`Cannot start with ${names.join(', ')}: ${problems.join('; ')}`, 2);
-  prepareSettingsFolder(dirname(file));
-  replaceFile(file, text);
+  writeSettings(file, text, presets.some(hasSecret), io);
   if (json) io.out(`${JSON.stringify({ file, presets: names }, null, 2)}\n`);
   else io.out(`Wrote ${file}\n`);
   if (before !== null && before !== file && !isHome)
@@ -43,6 +42,8 @@ function presetOf(name: string): Preset {
   const hint = near ? `did you mean '${near}'?` : `only ${known.map((one) => `'${one}'`).join(', ')}`;
   throw new OperatorError(`Cannot start with '${name}': there is no such preset; ${hint}`, 2);
 }
+
+const hasSecret = ({ settings }: Preset): boolean => Object.keys(settings()).some((path) => keyOf(path)?.secret);
 
 function textWith(presets: readonly Preset[]): string {
   let text = configTemplate();

@@ -1,14 +1,12 @@
 /** `svc config set` and `unset`: changes one line of the configuration file, once it is certain that the file stays valid. */
 import { readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { parse } from 'smol-toml';
 import type { ConfigKey } from '../../config/keys.ts';
 import { knownKey, problemsOfFile, typed, unreadable, valueProblem } from '../../config/load.ts';
-import { replaceFile } from '../../config/replace-file.ts';
 import { OperatorError } from '../../errors.ts';
 import type { Io } from '../io.ts';
 import { type TomlValue, tomlLiteral, withoutSetting, withSetting } from './edit-toml.ts';
-import { prepareSettingsFolder } from './settings-folder.ts';
+import { writeSettings } from './settings-folder.ts';
 import { fileToWrite, outranking } from './which-file.ts';
 
 type WriteOptions = { isHome: boolean; force: boolean; json: boolean };
@@ -33,7 +31,9 @@ export async function setSetting(
   const problem = valueProblem(key, value, 'flag');
   if (problem !== null) throw new OperatorError(`Cannot set ${path}: it ${problem}`, 2);
   const literal = value as TomlValue; // its schema has accepted it
-  const file = changeFile(key, (text) => withSetting(text || 'version = 0\n', path, literal), options, io);
+  const isSecret = key.secret && literal !== '';
+  const edit = (text: string) => withSetting(text || 'version = 0\n', path, literal);
+  const file = changeFile(key, edit, { ...options, isSecret }, io);
   const shown = key.secret ? '[redacted]' : tomlLiteral(literal);
   if (options.json) io.out(`${JSON.stringify({ key: path, value: key.secret ? shown : literal, file }, null, 2)}\n`);
   else io.out(`Set ${path} = ${shown} in ${file}\n`);
@@ -51,7 +51,7 @@ export function unsetSetting(path: string, options: WriteOptions, io: Io): void 
       isThere = after !== text;
       return after;
     },
-    options,
+    { ...options, isSecret: false },
     io,
   );
   if (options.json) io.out(`${JSON.stringify({ key: path, removed: isThere, file }, null, 2)}\n`);
@@ -64,7 +64,7 @@ export function unsetSetting(path: string, options: WriteOptions, io: Io): void 
 function changeFile(
   { path }: ConfigKey,
   edit: (text: string) => string | null,
-  { isHome, force }: WriteOptions,
+  { isHome, force, isSecret }: WriteOptions & { isSecret: boolean },
   io: Io,
 ): string {
   const file = fileToWrite(io, isHome);
@@ -72,7 +72,7 @@ function changeFile(
   const after = edit(before);
   if (after === null)
     throw new OperatorError(`Cannot change ${path} in ${file.path} without losing some of it: change it by hand there`);
-  if (after === before) return file.path;
+  if (after === before && !isSecret) return file.path;
   const known = new Set(problemsOfFile(before, file.path)); // a broken file can be mended setting by setting
   const problems = problemsOfFile(after, file.path).filter((problem) => !known.has(problem));
   if (problems.length > 0 && !force)
@@ -80,8 +80,7 @@ function changeFile(
       `Cannot change ${path}: svc would not start any more, since\n${problems.map((line) => `  - ${line}`).join('\n')}\n--force changes it all the same`,
       2,
     );
-  prepareSettingsFolder(dirname(file.path));
-  replaceFile(file.path, after);
+  writeSettings(file.path, after, isSecret, io);
   return file.path;
 }
 

@@ -167,6 +167,28 @@ test('the mode of the file and a link to it stay', async () => {
   assert.is(statSync(elsewhere).mode & 0o777, 0o640);
 });
 
+test('a file that others can read is for its user alone once a secret is written into it, and a line says so', async () => {
+  const mode = () => (statSync(file()).mode & 0o777).toString(8);
+  const said = `Others could read ${file()}; now that a secret is in it, only you can\n`;
+  write('');
+  for (const [open, narrowed] of [
+    [0o644, '600'],
+    [0o640, '600'],
+    [0o755, '700'],
+  ] as const) {
+    chmodSync(file(), open);
+    assert.not.match((await config('set', 'log.level', 'warn')).err, 'Others could read', 'no secret');
+    assert.is(mode(), open.toString(8));
+    const { status, err } = await config('set', 'api.token', 'planted-token-of-a-team');
+    assert.equal([status, err.includes(said)], [0, true], err);
+    assert.is(mode(), narrowed);
+  }
+  assert.not.match((await config('set', 'api.token', 'planted-token-of-another')).err, 'Others could read');
+  chmodSync(file(), 0o644);
+  assert.not.match((await config('unset', 'api.token')).err, 'Others could read');
+  assert.is(mode(), '644');
+});
+
 test('the file in effect is written, that of the home folder too; what outranks it is named', async () => {
   write('# home\n', home);
   assert.is((await config('path')).out, `${file(home)}\n`);

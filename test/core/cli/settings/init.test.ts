@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
@@ -93,7 +93,14 @@ test('each preset makes a file that the service can start with', async () => {
   assert.ok(api.token.length >= 32);
   assert.not.ok((out + err).includes(api.token));
   assert.match(err, 'svc config set storage.postgres_dsn');
-  await init('--force', '--preset', 'team');
+  chmodSync(file(), 0o644);
+  assert.not.match((await init('--force', '--preset', 'local')).err, 'Others could read');
+  assert.is(statSync(file()).mode & 0o777, 0o644, 'no secret is in it');
+  assert.match(
+    (await init('--force', '--preset', 'team')).err,
+    `Others could read ${file()}; now that a secret is in it`,
+  );
+  assert.is(statSync(file()).mode & 0o777, 0o600);
   assert.is.not(config().api.token, api.token);
 });
 
