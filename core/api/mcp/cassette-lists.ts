@@ -9,6 +9,7 @@ import { cassetteAnswer, jsonObject, type Limits } from './cassette-answer.ts';
 const ENOUGH = 250; // entries of a page: most clients read the first page only
 const MOST_ITEMS = 1_000; // of one response of a cassette
 const MOST_CURSOR = 2_048;
+const MOST_REQUESTS = 20; // to one list for a page: whose entries are not valid would never fill it
 
 export type ListedBy<Entry> = {
   /** Installed name. */
@@ -46,8 +47,16 @@ export async function listPage<Entry>(
     const at = placeOf(listed);
     if (from !== null && at < from.at) continue;
     let own = from?.at === at ? from.cursor : undefined;
+    const before = entries.length;
+    let requests = 0;
     do {
-      if (entries.length >= ENOUGH) return { entries, next: writeCursor(scope, { at, cursor: own }), problems };
+      if (requests === MOST_REQUESTS && entries.length === before) {
+        problems.push(`Cannot ${what}: ${requests} pages of ${listed.cassette} in a row have no valid entry`);
+        break; // its cursor would hide the lists behind it, from an agent that reads on without end
+      }
+      const isFull = entries.length >= ENOUGH || requests === MOST_REQUESTS;
+      if (isFull) return { entries, next: writeCursor(scope, { at, cursor: own }), problems };
+      requests++;
       try {
         const page = await ownPage(what, listed, own, limits);
         entries.push(...page.entries);

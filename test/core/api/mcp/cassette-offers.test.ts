@@ -106,6 +106,20 @@ test.before(async () => {
       before: `if (path === '/api/broken/names') return json({ error: 'out of ink' }, 500);`,
     }),
   );
+  for (const [name, item] of [
+    ['endless', '7'],
+    ['slow', "{ name: 'dish-' + from }"],
+  ] as const)
+    folders.push(
+      await cassetteFolder({
+        ...{ name, document: offers(name) },
+        before: `
+if (path === '/api/${name}/names') {
+  const from = Number(searchParams.get('cursor') ?? 0);
+  return json({ items: [${item}], next_cursor: String(from + 1) });
+}`,
+      }),
+    );
 });
 test.after(async () => {
   await mcp?.close();
@@ -256,7 +270,32 @@ test('one that cannot list its own hides nothing of the others, and is named', a
   assert.match(JSON.stringify(_meta), /Cannot list prompts of broken: broken answered 500: .*out of ink/);
 });
 
+test('a list without end costs a page 20 requests, and hides nothing of the others', async () => {
+  await apply(
+    { name: 'an-endless', source: folders[3] ?? '' },
+    { name: 'cook', source: folders[1] ?? '' },
+    { name: 'slow', source: folders[4] ?? '' },
+  );
+  await connected();
+  const { prompts, nextCursor, _meta } = await client().listPrompts();
+  assert.is(prompts.filter(({ name }) => name.startsWith('cook_dish-')).length, 300);
+  assert.match(JSON.stringify(_meta), 'Cannot list prompts: 20 pages of an-endless in a row have no valid entry');
+  assert.ok(nextCursor);
+
+  await apply({ name: 'slow', source: folders[4] ?? '' });
+  await connected();
+  let [cursor, listed]: [string | undefined, string[]] = [undefined, []];
+  for (let page = 0; page < 3; page++) {
+    const one = await client().listPrompts(cursor === undefined ? {} : { cursor });
+    listed = [...listed, ...one.prompts.map(({ name }) => name)];
+    cursor = one.nextCursor;
+    assert.ok(cursor);
+  }
+  assert.equal(listed, ['slow_plan', ...Array.from({ length: 60 }, (_, n) => `slow_dish-${n}`)]);
+});
+
 test('a batch has them as well', async () => {
+  await apply({ name: 'cook', source: folders[1] ?? '' });
   const batch = [
     rpc('prompts/get', { name: 'cook_dish-1' }, 1),
     rpc('resources/read', { uri: 'svc://cook/index' }, 2),
