@@ -16,7 +16,6 @@ export async function chunkStream(
   head: Head,
   log: Logger,
 ): Promise<Response> {
-  if (c.req.method === 'HEAD') return c.body(null, 200, head);
   const first = await chunks.next();
   let settle = () => {};
   c.set(
@@ -25,8 +24,8 @@ export async function chunkStream(
       settle = resolve;
     }),
   );
-  if (c.finalized) {
-    await chunks.return(undefined).finally(settle); // past the deadline a response was sent: nobody would read this one or cancel it
+  if (c.req.method === 'HEAD' || c.finalized) {
+    await chunks.return(undefined).finally(settle); // the rest is not read: HEAD has no body, and past the deadline a response was sent
     return c.body(null, 200, head);
   }
   let pending: IteratorResult<Uint8Array, void> | null = first;

@@ -175,6 +175,24 @@ databaseSuite('finding in a session', (test, database) => {
     await database().execute('deleteSession', { session_id });
     assert.equal(await status(session_id), [404, 'session-unknown']);
   });
+
+  test('HEAD has the status and the head of GET', async () => {
+    for (const [id, query] of [
+      [session_id, 'text=a'],
+      [session_id, 'text='],
+      ['7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10', 'text=a'],
+    ]) {
+      const path = `/v1/sessions/${id}/find?${query}`;
+      const [get, head] = [await api().request(path), await api().request(path, { method: 'HEAD' })];
+      assert.equal(
+        [head.status, head.headers.get('content-type')],
+        [get.status, get.headers.get('content-type')],
+        path,
+      );
+      assert.is(await head.text(), '');
+      await get.text();
+    }
+  });
 });
 
 /** What a person reads in a span: not the calls of tools within an answer, which have spans of their own. */

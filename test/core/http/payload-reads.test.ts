@@ -118,7 +118,9 @@ test('what fails or is small holds it no longer than it takes', async () => {
 });
 
 test('HEAD begins the answer as GET does and takes none of it', async () => {
-  const { app, status } = reading();
+  const { app, control, status } = reading();
+  assert.is((await app.request('/chunks', { method: 'HEAD' })).status, 200);
+  assert.ok(control.ended);
   const head = await app.request('/stream', { method: 'HEAD' });
   assert.equal(
     [head.status, head.headers.get('content-type'), head.headers.get('content-length')],
