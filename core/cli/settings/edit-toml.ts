@@ -32,15 +32,20 @@ export function withSetting(text: string, path: string, value: TomlValue): strin
   return firstThatReads(edits(document, names, tomlLiteral(value)), expected);
 }
 
-/** The document without the setting, and without the comment on its line. @returns null as above; the same text where it is not set */
+/**
+ * The document without the setting, and without the comment on its line.
+ * @returns null as above, and where tables or several keys set it; the same text where it is not set
+ */
 export function withoutSetting(text: string, path: string): string | null {
   const names = path.split('.');
   const expected = parsed(text);
   const parents = names.slice(0, -1).reduce<unknown>((at, each) => (isObject(at) ? at[each] : undefined), expected);
   if (!isObject(parents)) return text;
-  delete parents[names.at(-1) ?? path];
+  const name = names.at(-1) ?? path;
+  const isSet = name in parents && Object.keys(pruned({ [name]: parents[name] })).length > 0;
+  delete parents[name];
   const found = tomlLayout(text).entries.find((entry) => isDeepStrictEqual(entry.path, names));
-  if (!found) return text;
+  if (!found) return isSet ? null : text;
   return firstThatReads([without(text, found.lines ?? member(text, found.key.start, found.value.end))], expected);
 }
 

@@ -156,6 +156,17 @@ test('a broken file is mended setting by setting; one that is no TOML is left al
   assert.is(read(), broken);
 });
 
+test('a setting that tables make is not said to be absent: they are changed by hand', async () => {
+  const text = '[budget.projects.atlas]\ndaily_usd = 7.5\n';
+  write(text);
+  const { status, out, err } = await config('unset', 'budget.projects');
+  assert.equal(
+    [status, out, err],
+    [1, '', `Cannot change budget.projects in ${file()} without losing some of it: change it by hand there\n`],
+  );
+  assert.is(read(), text);
+});
+
 test('the mode of the file and a link to it stay', async () => {
   const elsewhere = join(base, 'dotfiles.toml');
   writeFileSync(elsewhere, '# kept\n');

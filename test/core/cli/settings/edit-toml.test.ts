@@ -83,6 +83,18 @@ test('a setting is removed with its line, also from an inline table', () => {
   assert.is(withoutSetting('allowed_hosts = [\n"a", # mine\n]\n# end\n', 'allowed_hosts'), '# end\n');
 });
 
+test('what tables or several keys set is not removed by this, and is not said to be absent', () => {
+  for (const text of [
+    '[budget.projects.atlas]\ndaily_usd = 3\n',
+    '[budget]\nprojects.atlas.daily_usd = 3\n',
+    '[budget.projects]\natlas = { daily_usd = 3 }\n',
+    '[[budget.projects]]\nname = "atlas"\n',
+  ])
+    assert.is(withoutSetting(text, 'budget.projects'), null, text);
+  for (const text of ['[budget.projects]\n', '[budget.projects.atlas]\n# daily_usd = 3\n', '[budget]\ndaily_usd = 3\n'])
+    assert.is(withoutSetting(text, 'budget.projects'), text);
+});
+
 /** Documents of settings in all the forms that TOML has for them, with comments between. */
 const documents = fc
   .array(
