@@ -29,10 +29,10 @@ export function lastUpdateCheck(folder: string): UpdateCheck | null {
   }
 }
 
-type Options = { version: string; folder: string; log: Logger; io: Pick<Io, 'env' | 'home'> };
+type Options = { version: string; folder: string; log: Logger; io: Pick<Io, 'env' | 'home'>; everyMs?: number };
 
-/** At the first start and then once a day, over restarts too. A failure is tried again a day later. */
-export function startUpdateChecks({ version, folder, log, io }: Options): { stop(): void } {
+/** At the first start and then once a day, over restarts too. A failure is tried again a day later, also one to write the file. */
+export function startUpdateChecks({ version, folder, log, io, everyMs = DAY_MS }: Options): { stop(): void } {
   const stopped = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const check = async () => {
@@ -45,15 +45,18 @@ export function startUpdateChecks({ version, folder, log, io }: Options): { stop
       );
       if (isNewer(version, found.latest)) log.info({ version, latest: found.latest }, 'a newer version of svc is out');
     } else log.info({ problem: found.problem }, 'cannot look for a newer version of svc');
-    schedule(DAY_MS);
   };
   const schedule = (delayMs: number) => {
     timer = setTimeout(() => {
-      check().catch((error: unknown) => log.warn({ err: error }, 'cannot look for a newer version of svc'));
+      void check()
+        .catch((error: unknown) => log.warn({ err: error }, 'cannot look for a newer version of svc')) // its file cannot be written
+        .finally(() => {
+          if (!stopped.signal.aborted) schedule(everyMs);
+        });
     }, delayMs).unref();
   };
   const last = lastUpdateCheck(folder);
-  schedule(last === null ? 0 : Math.max(0, Math.min(DAY_MS, Date.parse(last.checked_at) + DAY_MS - Date.now())));
+  schedule(last === null ? 0 : Math.max(0, Math.min(everyMs, Date.parse(last.checked_at) + everyMs - Date.now())));
   return {
     stop: () => {
       clearTimeout(timer);

@@ -106,6 +106,21 @@ test('a service looks once a day, and only where update.disabled is false on pur
   nextDay.stop();
 });
 
+test('a service whose file cannot be written looks again the next day', async () => {
+  const folder = join(base, 'no-folder');
+  writeFileSync(folder, 'in the way, of root too');
+  const before = requests();
+  const options = { version: '1.2.3', folder, log: openLog('silent'), io: { env: env(), home }, everyMs: 50 };
+  const checks = startUpdateChecks(options);
+  await eventually(() => requests() >= before + 2);
+  rmSync(folder);
+  await eventually(() => existsSync(join(folder, 'update.json')));
+  checks.stop();
+  const then = requests();
+  await new Promise((done) => setTimeout(done, 500));
+  assert.ok(requests() <= then + 1, 'what is stopped looks no more; one may have been on its way');
+});
+
 test('order of versions', () => {
   const order = ['0.9.1', '0.10.0', '1.0.0-rc.1', '1.0.0-rc.2', '1.0.0', '1.0.1', '2.0.0'];
   for (const [i, one] of order.entries())
