@@ -19,7 +19,9 @@ const Input = z.strictObject({
   since: z
     .string()
     .optional()
-    .describe('RFC 3339, a day such as 2026-07-27, today or yesterday (UTC); then or later; default: 30 days'),
+    .describe(
+      'RFC 3339, a day such as 2026-07-27, today or yesterday (UTC); then or later; default: 30 days before until',
+    ),
   until: z.string().optional().describe('as since; before that; default: now'),
 });
 
@@ -47,6 +49,7 @@ const Output = z.object({
 type Output = z.infer<typeof Output>;
 
 const DAY_MS = 86_400_000;
+const DAYS = 30; // of a window without a beginning
 const MOST_KEYS = 12;
 
 export const spendTool = ({ execute, now }: { execute: Database['execute']; now: () => number }) =>
@@ -61,9 +64,11 @@ export const spendTool = ({ execute, now }: { execute: Database['execute']; now:
     input: Input,
     output: Output,
     run: async ({ by, ...filters }) => {
-      const since = filters.since ?? new Date(now() - 29 * DAY_MS).toISOString().slice(0, 10);
+      const bounds = readFilter('svc_spend', SeriesQuery, { ...filters, by });
+      const to = bounds.until === null ? now() : Date.parse(bounds.until);
+      const since = filters.since ?? firstDay(Number.isNaN(to) ? now() : Math.min(to, now()));
       const window = readFilter('svc_spend', SeriesQuery, { ...filters, since, by });
-      const [from, to] = [Date.parse(window.since ?? ''), window.until === null ? now() : Date.parse(window.until)];
+      const from = Date.parse(window.since ?? '');
       const isBounded = Number.isFinite(from) && Number.isFinite(to) && to > from && 2 * from - to > 0;
       const before = isBounded
         ? { since: new Date(2 * from - to).toISOString(), until: new Date(from).toISOString() }
@@ -81,6 +86,9 @@ export const spendTool = ({ execute, now }: { execute: Database['execute']; now:
       return { text: spendText(structured, by), structured };
     },
   });
+
+/** The first day, in UTC, of the 30 that end at a time, the last of them being the day before where it is midnight. */
+const firstDay = (endMs: number): string => new Date(endMs - 1 - (DAYS - 1) * DAY_MS).toISOString().slice(0, 10);
 
 const spent = ({ cost_usd, cost, input_tokens, output_tokens }: SeriesCell) => ({
   cost_usd,

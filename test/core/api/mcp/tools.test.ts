@@ -324,6 +324,13 @@ databaseSuite('MCP tools', (test, database) => {
       (await resultOf('svc_spend', { since: '2026-12-01', until: '2026-12-31T00:00:00Z' })).before_usd,
       cost_usd,
     );
+    const october = await resultOf('svc_spend', { until: '2026-11-01' });
+    assert.is(october.since, '2026-10-02', 'the default is counted back from until, here of 30 whole days');
+    const early = await resultOf('svc_spend', { until: '2026-08-15T12:00:00Z' });
+    assert.equal([early.since, early.until], ['2026-07-17', '2026-08-15T12:00:00.000Z']);
+    const thirty = (await resultOf('svc_spend')).since;
+    for (const until of ['2999-01-01', '9999-12-31T23:59:59.999999999Z'])
+      assert.is((await resultOf('svc_spend', { until })).since, thirty, 'what is ahead is counted back from now');
     assert.match(await refused('svc_spend', { since: 'lately' }), '"since" must be an RFC 3339 timestamp');
   });
 
