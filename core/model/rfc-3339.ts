@@ -6,6 +6,13 @@ export const instantIn = (input: unknown): string | null => {
   return micros === null ? null : instantOf(micros);
 };
 
+/** A clock may be wrong, but hardly by more; a session beyond that would be listed before all others for ever. */
+const AHEAD_YEARS = 10;
+
+/** The latest instant that a sender may state, to be compared as text. What lies beyond is treated as absent. @param now in our format */
+export const latestStated = (now: string): string =>
+  `${Math.min(Number(now.slice(0, 4)) + AHEAD_YEARS, 9999)}${now.slice(4)}`;
+
 /** In microseconds. */
 const SECOND = 1_000_000n;
 const END = (BigInt(Date.UTC(10_000, 0)) / 1000n) * SECOND;

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { boundedId, identityOf } from '../../call/identity.ts';
 import { storable } from '../../derive/storable.ts';
 import type { Identity } from '../../model/identity.ts';
-import { instantIn } from '../../model/rfc-3339.ts';
+import { instantIn, latestStated } from '../../model/rfc-3339.ts';
 import { type TranscriptPart, type TranscriptSummary, TranscriptUpload } from '../../model/transcript-upload.ts';
 import { type Fields, fields, isFields, text } from '../../provider/json.ts';
 import { faultOf, id, label, labelsOf, tooDeepMetadata } from '../ingest/envelope.ts';
@@ -84,16 +84,13 @@ function identityIn(document: Fields, subject: string | null): Identity {
 const phrase = (input: unknown): string => storable(text(input).slice(0, MAX_PHRASE));
 const MAX_PHRASE = 4096;
 
-/** A clock may be wrong, but hardly by more; a session beyond that would be listed before all others for ever. */
-const AHEAD_YEARS = 10;
-
 /** null: a record is no JSON. What is no time, or is out of range, is skipped. */
 function recordTimes(
   body: Uint8Array,
   upload: UploadBody,
   now: string,
 ): Pick<TranscriptSummary, 'records' | 'first_at' | 'last_at'> | null {
-  const latest = `${Number(now.slice(0, 4)) + AHEAD_YEARS}${now.slice(4)}`;
+  const latest = latestStated(now);
   let [records, first_at, last_at]: [number, string | null, string | null] = [0, null, null];
   try {
     for (const record of recordsIn(body, upload)) {

@@ -4,11 +4,12 @@ import * as assert from 'uvu/assert';
 import { timesOf } from '../../../../core/engine/ingest/times.ts';
 
 const NOW = '2026-11-21T12:00:00.000000Z';
-const times = (meta: Parameters<typeof timesOf>[0]) => {
-  const { requested_at, last_byte_at } = timesOf(meta, () => NOW);
+const times = (meta: Parameters<typeof timesOf>[0], now = NOW) => {
+  const { requested_at, last_byte_at } = timesOf(meta, () => now);
   return [requested_at, last_byte_at];
 };
-const at = (ts_request: unknown) => times({ ts_request })[0];
+const LATE = '9998-12-31T23:59:59.999999Z'; // for which the last of these years is not far ahead
+const at = (ts_request: unknown, now = NOW) => times({ ts_request }, now)[0];
 const sent = '2026-11-21T09:30:00Z';
 const captured = '2026-11-21T09:30:05.5Z';
 
@@ -60,10 +61,10 @@ test('an instant becomes UTC with six digits', () => {
     ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00.000000Z'],
     ['1970-01-01T00:00:00Z', '1970-01-01T00:00:00.000000Z'],
     ['1969-12-31T23:30:00-01:00', '1970-01-01T00:30:00.000000Z'],
-    ['9999-12-31T23:59:59.999999Z', '9999-12-31T23:59:59.999999Z'],
   ]) {
     assert.is(at(instant), utc, instant);
   }
+  assert.is(at('9999-12-31T23:59:59.999999Z', LATE), '9999-12-31T23:59:59.999999Z');
 });
 
 test('what is no instant of these years is not believed', () => {
@@ -95,13 +96,25 @@ test('what is no instant of these years is not believed', () => {
     {},
   ]) {
     assert.is(at(input), NOW, String(input));
+    assert.is(at(input, LATE), LATE, String(input));
   }
+});
+
+test('what lies more than ten years ahead is not believed, or its session would be the newest for ever', () => {
+  assert.is(at('2036-11-21T12:00:00Z'), '2036-11-21T12:00:00.000000Z');
+  for (const ahead of ['2036-11-21T12:00:00.000001Z', '2099-01-01T00:00:00Z', '9999-12-31T23:59:59Z']) {
+    assert.equal(times({ ts_request: ahead }), [NOW, NOW], ahead);
+    assert.equal(times({ captured_at: ahead, elapsed_seconds: 4 }), [NOW, NOW], ahead);
+    const kept = '2026-11-21T09:30:00.000000Z';
+    assert.equal(times({ ts_request: sent, captured_at: ahead }), [kept, kept], ahead);
+  }
+  assert.is(at('2038-02-28T00:00:00Z', '2028-02-29T00:00:00.000000Z'), '2038-02-28T00:00:00.000000Z', 'a leap day');
 });
 
 test('a duration that leads out of these years is not applied', () => {
   const [first, last] = ['1970-01-01T00:00:01Z', '9999-12-31T23:59:59Z'];
   assert.is(times({ captured_at: first, elapsed_seconds: 2 })[0], '1970-01-01T00:00:01.000000Z');
-  assert.is(times({ ts_request: last, elapsed_seconds: 2 })[1], '9999-12-31T23:59:59.000000Z');
+  assert.is(times({ ts_request: last, elapsed_seconds: 2 }, LATE)[1], '9999-12-31T23:59:59.000000Z');
 });
 
 test.run();
