@@ -9,8 +9,10 @@ const CUTS = {
     [/\(\w+\.innerHTML=\w+\.__html\)/, '(0)'], // `dangerouslySetInnerHTML` has no effect
   ],
   'highlight.js/lib/core.js': [
-    [/^ *element\.innerHTML$/m, '""'], // in the text of a warning
-    [/^ *element\.innerHTML = result\.value;$/m, ''], // only tokens are taken from it
+    [
+      /^ {2}Object\.assign\(hljs, \{$[^}]*^ {2}\}\);$/m, // what is not assigned is left out by the bundler: it works on elements, or is old
+      'Object.assign(hljs, { highlight, configure, registerLanguage, getLanguage, registerAliases, inherit });',
+    ],
   ],
   'highlight.js/es/languages/css.js': [
     [/^const ATTRIBUTES = \[[^\]]*\]\.sort\(\)\.reverse\(\);$/m, String.raw`const ATTRIBUTES = ['[a-z-]+(?=:\\s)'];`], // 500 names
@@ -23,6 +25,10 @@ const CUTS = {
       /^const PSEUDO_CLASSES = \[[^\]]*\]\.sort\(\)\.reverse\(\);$/m,
       'const PSEUDO_CLASSES = ["(?:first|last|nth|only)-[a-z-]+|focus[a-z-]*|active|checked|disabled|empty|enabled|has|hover|is|not|root|target|visited|where"];',
     ], // those that are used
+  ],
+  'highlight.js/es/languages/cpp.js': [
+    [/^ {2}const TYPE_HINTS = \[[^\]]*\];$/m, 'const TYPE_HINTS = [];'], // hints tell languages apart, and look like other words
+    [/^ {2}const FUNCTION_HINTS = \[[^\]]*\];$/m, 'const FUNCTION_HINTS = [];'],
   ],
   '@tanstack/virtual-core/dist/esm/index.js': [
     [
