@@ -137,6 +137,27 @@ inBrowser('Talk', (test) => {
     assert.is.not(new URL(page.url()).searchParams.get('thread'), null);
   });
 
+  test('texts that could not be read are read when somebody tries again', async ({ base, open }) => {
+    const session = await sessionCalled(base, 'departs today');
+    const page = await open('/sessions', { tolerated: [/500/] });
+    const texts = /\/v1\/traces\/[^/]+\/spans\?/;
+    let requested = performance.now();
+    await page.route(texts, (route) => {
+      requested = performance.now();
+      return route.fulfill({ status: 500, json: { code: 'internal', detail: 'Gone away' } });
+    });
+    await page.goto(`${base}/sessions/${session.id}`);
+    await page.locator('.problem', { hasText: 'Gone away' }).waitFor();
+    // rows that change their height bring others into view, whose texts are read
+    await eventually('the last of its own tries', async () => performance.now() - requested > 2_000);
+    assert.ok((await page.locator('.talk-list .waiting-words').count()) > 0);
+    await page.unroute(texts);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('.problem').waitFor({ state: 'detached' });
+    await page.waitForFunction(() => performance.getEntriesByName('svc:talk-ready').length > 0);
+    assert.is(await page.locator('.talk-list .waiting-words').count(), 0);
+  });
+
   test('a session can be renamed and starred from its head, and goes to the list when it is deleted', async ({
     base,
     open,

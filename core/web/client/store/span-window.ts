@@ -26,8 +26,11 @@ export type SpanWindow = {
   text: (span: Pick<WantedSpan, 'trace_id' | 'span_id'>) => ReadonlySignal<SpanText | undefined>;
   /** Reads the span without shortening, unless it was. */
   readWhole: (span: WantedSpan) => Promise<Span>;
-  /** Why the last text could not be read; null: it could. */
+  /** Why a text could not be read; null: all that is wanted could, or is still to come. */
   failure: ReadonlySignal<unknown>;
+  /** Reads again what is wanted and has not come. Who wants a whole span asks for it again when `attempt` is another. */
+  retry: () => void;
+  attempt: ReadonlySignal<number>;
   /** Resolves when the texts that were wanted first are there, or could not be read. */
   first: Promise<void>;
   close: () => void;
@@ -39,6 +42,8 @@ type Running = Batch & { controller: AbortController };
 export function spanWindow(readWindow: ReadWindow, readWhole: ReadWhole): SpanWindow {
   const texts = new Map<string, Signal<SpanText | undefined>>(); // the least recently used first
   const failure = signal<unknown>(null);
+  const attempt = signal(0);
+  let shown: readonly WantedSpan[] = [];
   let waiting: Batch[] = [];
   let running: Running[] = [];
   let closed = false;
@@ -60,6 +65,8 @@ export function spanWindow(readWindow: ReadWindow, readWhole: ReadWhole): SpanWi
       texts.delete(key);
     }
   };
+  const isMissing = ({ trace_id, span_id, changed }: WantedSpan): boolean =>
+    (textOf(trace_id, span_id).peek()?.changed ?? -1) < changed;
   const put = (span: Span, changed: number, whole: boolean) => {
     const text = textOf(span.trace_id, span.span_id);
     const before = text.peek();
@@ -76,7 +83,7 @@ export function spanWindow(readWindow: ReadWindow, readWhole: ReadWhole): SpanWi
       const { items } = await readWindow(trace_id, { from_seq, limit: to_seq - from_seq + 1 }, controller.signal);
       for (const span of items) put(span, batch.changed, span.payload !== 'preview');
       forgetOldest();
-      failure.value = null;
+      if (!shown.some(isMissing)) failure.value = null; // another window may have failed
     } catch (error) {
       if (!controller.signal.aborted) failure.value = error;
     } finally {
@@ -93,18 +100,21 @@ export function spanWindow(readWindow: ReadWindow, readWhole: ReadWhole): SpanWi
     }
   };
 
+  const show = (wanted: readonly WantedSpan[]) => {
+    shown = wanted;
+    for (const one of running) if (!wanted.some((span) => covers(one, span))) one.controller.abort();
+    const under = running.filter(({ controller }) => !controller.signal.aborted);
+    waiting = batches(wanted.filter((span) => isMissing(span) && !under.some((one) => covers(one, span))));
+    next();
+  };
+
   return {
-    ...{ failure, first },
+    ...{ failure, first, attempt, show },
     text: ({ trace_id, span_id }) => textOf(trace_id, span_id),
-    show: (wanted) => {
-      for (const one of running) if (!wanted.some((span) => covers(one, span))) one.controller.abort();
-      const under = running.filter(({ controller }) => !controller.signal.aborted);
-      const missing = wanted.filter((span) => {
-        const text = textOf(span.trace_id, span.span_id).peek();
-        return (!text || text.changed < span.changed) && !under.some((one) => covers(one, span));
-      });
-      waiting = batches(missing);
-      next();
+    retry: () => {
+      failure.value = null;
+      attempt.value++;
+      show(shown);
     },
     readWhole: async (wanted) => {
       const text = textOf(wanted.trace_id, wanted.span_id).peek();
@@ -112,7 +122,7 @@ export function spanWindow(readWindow: ReadWindow, readWhole: ReadWhole): SpanWi
       try {
         const span = await readWhole(wanted.trace_id, wanted.span_id);
         put(span, wanted.changed, true);
-        failure.value = null;
+        if (!shown.some(isMissing)) failure.value = null;
         return span;
       } catch (error) {
         failure.value = error; // what is on screen is cut, and would look as if it were all

@@ -93,7 +93,7 @@ function Gone({ store }: { store: SessionStore }) {
   return failure === null ? null : <Problem error={failure} onRetry={store.refresh} />;
 }
 
-const isUnknown = (failure: unknown): boolean => failure instanceof ProblemError && failure.status === 404;
+const isUnknown = (failure: unknown): boolean => failure instanceof ProblemError && failure.code === 'session-unknown';
 
 function stateOf({ session, outline, failure }: SessionStore): PageState {
   const columns = outline.columns.value;

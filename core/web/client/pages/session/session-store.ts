@@ -9,6 +9,7 @@ import type { Outline } from '../../../../model/outline.ts';
 import type { Session } from '../../../../model/session.ts';
 import type { Span } from '../../../../model/span.ts';
 import type { OutlineRequest } from '../../api/outline.ts';
+import { ProblemError } from '../../api/problem-error.ts';
 import { type SessionOutline, sessionOutline } from '../../store/outline.ts';
 import { type SpanWindow, spanWindow } from '../../store/span-window.ts';
 import { type SessionBreaks, sessionBreaks } from './cache/session-breaks.ts';
@@ -73,9 +74,14 @@ export function sessionStore(id: string, reads: SessionReads, place: FirstPlace 
         }
       : undefined,
   );
+  /** A trace that is unknown was derived anew: the outline has those that took its place. */
+  const onTextFailure = (error: unknown): never => {
+    if (error instanceof ProblemError && error.status === 404) outline.refresh();
+    throw error;
+  };
   const texts = spanWindow(
-    (trace_id, { from_seq, limit }, signal) => reads.window(trace_id, from_seq, limit, signal),
-    reads.whole,
+    (trace_id, { from_seq, limit }, signal) => reads.window(trace_id, from_seq, limit, signal).catch(onTextFailure),
+    (trace_id, span_id) => reads.whole(trace_id, span_id).catch(onTextFailure),
   );
   const find = sessionFind((sought, onLines, signal) => reads.find(id, sought, onLines, signal));
   const breaks = sessionBreaks((signal) => reads.cache(id, signal));
@@ -91,12 +97,14 @@ export function sessionStore(id: string, reads: SessionReads, place: FirstPlace 
     const reading = readSession();
     first ??= reading;
     outline.refresh();
+    texts.retry();
   };
   const stop = reads.onEvent((event) => {
     if (event.event === 'reset') refresh();
     else if (event.event === 'session_deleted') deleted.value ||= event.data.session_id === id;
     else if (event.event === 'session' && event.data.session.id === id) {
       session.value = event.data.session;
+      failure.value = null;
       outline.refresh();
     }
   });

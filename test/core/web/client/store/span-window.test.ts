@@ -146,6 +146,29 @@ test('a failure is shown, and the next try replaces it', async () => {
   assert.is(window.failure.value, null);
 });
 
+test('what failed is read again when somebody tries again, and a window that could be read does not hide it', async () => {
+  const { requests, read } = reader();
+  const window = spanWindow(read, never);
+  window.show([wanted('a', 0), wanted('b', 0)]);
+  requests[0]?.fail(new Error('away'));
+  await setImmediate();
+  requests[1]?.answer();
+  await setImmediate();
+  assert.match(String(window.failure.value), /away/);
+  const before = window.attempt.value;
+  window.retry();
+  assert.is(window.failure.value, null);
+  assert.is(window.attempt.value, before + 1);
+  assert.equal(
+    requests.slice(2).map(({ trace_id }) => trace_id),
+    [uuidOf('a')],
+  );
+  requests[2]?.answer();
+  await setImmediate();
+  assert.is(window.text(wanted('a', 0)).value?.span.seq, 0);
+  assert.is(window.failure.value, null);
+});
+
 test('the least recently used texts are forgotten', async () => {
   const { requests, read } = reader();
   const window = spanWindow(read, never);

@@ -14,6 +14,6 @@ export function useText(
   const isShort = text !== undefined && !text.whole && needsWhole(text.span);
   useEffect(() => {
     if (isShort) texts.readWhole(facts).catch(() => undefined); // the window shows why reading fails
-  }, [isShort, facts.span_id, facts.changed]);
+  }, [isShort, facts.span_id, facts.changed, texts.attempt.value]);
   return text && { span: text.span, whole: text.whole || !isShort };
 }
