@@ -104,6 +104,17 @@ inBrowser('the frame of the web UI', (test) => {
     await page.waitForSelector('html[data-theme=auto]');
   });
 
+  test('a page whose script cannot be loaded says so, and is loaded again', async ({ open }) => {
+    const page = await open('/sessions', { tolerated: [/Failed to load resource/] });
+    const scripts = /\/service-[^/]*\.js$/;
+    await page.route(scripts, (route) => route.abort());
+    await page.keyboard.type('gh');
+    await page.locator('.problem', { hasText: 'could not be loaded' }).waitFor();
+    await page.unroute(scripts);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.waitForSelector('main[data-page=health]');
+  });
+
   test('an address that names nothing shows a page that says so', async ({ open }) => {
     for (const path of ['/skills/a/b/c', '/sessions/%E0%A4%A']) {
       const page = await open(path, { tolerated: [/404|400/] });

@@ -1,23 +1,24 @@
 /** Which page an address shows. Each is loaded when it is first wanted. */
 
 import type { ComponentType } from 'preact';
-import { lazy, Route, Router } from 'preact-iso';
+import { Route, Router } from 'preact-iso';
 import { useAddress } from './address.ts';
 import { hrefOf } from './base.ts';
 import { NotFoundPage } from './pages/not-found-page.tsx';
 import { Boundary } from './parts/boundary.tsx';
+import { late } from './parts/late.tsx';
 
-const SessionsPage = lazy(() => import('./pages/sessions/sessions-page.tsx').then((part) => part.SessionsPage));
-const SessionPage = lazy(() => import('./pages/session/session-page.tsx').then((part) => part.SessionPage));
-const BytesPage = lazy(() => import('./pages/session/bytes/bytes-page.tsx').then((part) => part.BytesPage));
-const ContextPage = lazy(() => import('./pages/session/context/context-page.tsx').then((part) => part.ContextPage));
-const SpanPage = lazy(() => import('./pages/span/span-page.tsx').then((part) => part.SpanPage));
-const SpendPage = lazy(() => import('./pages/spend/spend-page.tsx').then((part) => part.SpendPage));
-const FindPage = lazy(() => import('./pages/find/find-page.tsx').then((part) => part.FindPage));
-const SkillsPage = lazy(() => import('./pages/skills/skills-page.tsx').then((part) => part.SkillsPage));
-const CassettesPage = lazy(() => import('./pages/cassettes/cassettes-page.tsx').then((part) => part.CassettesPage));
-const HealthPage = lazy(() => import('./pages/health/health-page.tsx').then((part) => part.HealthPage));
-const HelpPage = lazy(() => import('./pages/help/help-page.tsx').then((part) => part.HelpPage));
+const SessionsPage = late(() => import('./pages/sessions/sessions-page.tsx'), 'SessionsPage');
+const SessionPage = late(() => import('./pages/session/session-page.tsx'), 'SessionPage');
+const BytesPage = late(() => import('./pages/session/bytes/bytes-page.tsx'), 'BytesPage');
+const ContextPage = late(() => import('./pages/session/context/context-page.tsx'), 'ContextPage');
+const SpanPage = late(() => import('./pages/span/span-page.tsx'), 'SpanPage');
+const SpendPage = late(() => import('./pages/spend/spend-page.tsx'), 'SpendPage');
+const FindPage = late(() => import('./pages/find/find-page.tsx'), 'FindPage');
+const SkillsPage = late(() => import('./pages/skills/skills-page.tsx'), 'SkillsPage');
+const CassettesPage = late(() => import('./pages/cassettes/cassettes-page.tsx'), 'CassettesPage');
+const HealthPage = late(() => import('./pages/health/health-page.tsx'), 'HealthPage');
+const HelpPage = late(() => import('./pages/help/help-page.tsx'), 'HelpPage');
 
 /** Pages read their address by `useAddress`, and get no properties. */
 const PAGES: readonly [path: string, page: ComponentType][] = [

@@ -1,6 +1,6 @@
 /** The lenses of a session, in the order of their tabs. Each is loaded when it is first looked through. */
 import type { ComponentType } from 'preact';
-import { lazy } from 'preact-iso';
+import { late } from '../../parts/late.tsx';
 import { TalkLens } from './talk/talk-lens.tsx';
 
 /** `name` is its part of the address, `word` its tab. */
@@ -10,16 +10,16 @@ const TALK: Lens = { name: 'talk', word: 'Talk', component: TalkLens };
 
 export const LENSES: readonly Lens[] = [
   TALK,
-  { name: 'time', word: 'Time', component: lazy(() => import('./time/time-lens.tsx').then((part) => part.TimeLens)) },
+  { name: 'time', word: 'Time', component: late(() => import('./time/time-lens.tsx'), 'TimeLens') },
   {
     name: 'cache',
     word: 'Cache',
-    component: lazy(() => import('./cache/cache-lens.tsx').then((part) => part.CacheLens)),
+    component: late(() => import('./cache/cache-lens.tsx'), 'CacheLens'),
   },
   {
     name: 'calls',
     word: 'Calls',
-    component: lazy(() => import('./calls/calls-lens.tsx').then((part) => part.CallsLens)),
+    component: late(() => import('./calls/calls-lens.tsx'), 'CallsLens'),
   },
 ];
 

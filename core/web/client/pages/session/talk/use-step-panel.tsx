@@ -1,9 +1,9 @@
 /** What stands beside the conversation: the panel of a step, or the ways to copy it. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { lazy } from 'preact-iso';
 import type { Span } from '../../../../../model/span.ts';
 import { Boundary } from '../../../parts/boundary.tsx';
+import { late } from '../../../parts/late.tsx';
 import { showToast } from '../../../parts/toast.tsx';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
 import { outlineIndex } from '../../../store/outline-index.ts';
@@ -11,8 +11,8 @@ import type { SpanWindow } from '../../../store/span-window.ts';
 import { useSession } from '../session-store.ts';
 import { wantedSpan } from './wanted-texts.ts';
 
-const SpanPanel = lazy(() => import('../span-panel/span-panel.tsx').then((part) => part.SpanPanel));
-const CopyDialog = lazy(() => import('../span-panel/copy-dialog.tsx').then((part) => part.CopyDialog));
+const SpanPanel = late(() => import('../span-panel/span-panel.tsx'), 'SpanPanel');
+const CopyDialog = late(() => import('../span-panel/copy-dialog.tsx'), 'CopyDialog');
 
 type Input = { columns: OutlineColumns; texts: SpanWindow; goTo: (span: number) => boolean };
 
