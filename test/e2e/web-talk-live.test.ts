@@ -106,6 +106,17 @@ inBrowser(
       assert.is(await page.getByText('You said: Who deletes this?').count(), 1);
     });
 
+    test('one that is not heard of any more is live no longer', async ({ service, open }) => {
+      const session = await started(service, 'quiet', 'Who is there?');
+      const page = await open(`/sessions/${session.id}`);
+      await page.clock.install();
+      await page.reload();
+      const live = page.locator('.session-source [data-status=live]');
+      await live.waitFor();
+      await page.clock.fastForward('05:30');
+      await live.waitFor({ state: 'detached' });
+    });
+
     test.run();
   },
   { demo: false },

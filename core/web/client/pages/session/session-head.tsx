@@ -6,7 +6,9 @@ import { hrefOf } from '../../base.ts';
 import { Cost, Count, Duration, Tokens } from '../../parts/figure.tsx';
 import { Recorded } from '../../parts/recorded.tsx';
 import { StatusMark } from '../../parts/status-mark.tsx';
+import { now } from '../../store/clock.ts';
 import { outlineIndex } from '../../store/outline-index.ts';
+import { statusOf } from '../sessions/row-text.ts';
 import { mayHaveBroken } from './cache/may-have-broken.ts';
 import { lensAddress } from './lens-address.ts';
 import { SessionActions } from './session-actions.tsx';
@@ -40,7 +42,7 @@ export function SessionHead() {
       ) : (
         <>
           <p class="session-source">
-            {session.live ? <StatusMark status="live" /> : <StatusMark status={session.rollup.status} />}
+            <StatusMark status={statusOf(session, now.value)} />
             <Source session={session} />
           </p>
           <Figures session={session} />

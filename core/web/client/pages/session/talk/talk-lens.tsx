@@ -3,7 +3,9 @@ import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useAddress } from '../../../address.ts';
 import { VirtualList } from '../../../parts/virtual-list.tsx';
+import { now } from '../../../store/clock.ts';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
+import { statusOf } from '../../sessions/row-text.ts';
 import { type SessionStore, useSession } from '../session-store.ts';
 import { Breadcrumb } from './breadcrumb.tsx';
 import { type Folds, folds } from './folds.ts';
@@ -39,6 +41,7 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
   const { query, setQuery } = useAddress();
   const thread = query.get('thread') ?? '';
   const { texts, outline } = store;
+  const session = store.session.value;
   const isComplete = outline.complete.value;
   const rows = useRows(columns, folds, thread);
   const position = useTalkPosition({ columns, rows, folds, thread, isComplete, find: store.find });
@@ -51,7 +54,7 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
     const row = focusedRow >= 0 ? focusedRow : (handle.current?.range()?.first ?? -1);
     return rows.kind[row] === 'trace' || rows.kind[row] === 'beside' ? (rows.of[row + 1] ?? -1) : (rows.of[row] ?? -1);
   };
-  const isFollowing = useFollowing(handle, store.session.value?.live ?? false);
+  const isFollowing = useFollowing(handle, session !== null && statusOf(session, now.peek()) === 'live');
   const fresh = useNewSteps(
     isComplete ? columns.spans.count : 0,
     () => isFollowing && (handle.current?.isAtEnd() ?? true),
