@@ -147,6 +147,22 @@ inBrowser(
       assert.ok((await page.locator('[data-session]').count()) > 0);
     });
 
+    test('Spend shows what was avoidable only for the window that is chosen, and says when it cannot be read', async ({
+      open,
+    }) => {
+      const page = await open('/spend', { tolerated: [/500/] });
+      await page.locator('#spend-leaks').waitFor();
+      const breaks = /\/v1\/cache\/breaks\?/;
+      await page.route(breaks, (route) => route.fulfill({ status: 500, json: { code: 'internal', detail: 'Gone' } }));
+      await page.selectOption('select[name=window]', '7');
+      await page.locator('.problem', { hasText: 'Gone' }).waitFor();
+      assert.is(await page.locator('#spend-leaks').count(), 0);
+      await page.unroute(breaks);
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.locator('#spend-leaks').waitFor();
+      assert.is(await page.locator('.problem').count(), 0);
+    });
+
     test('Find leads an id to its place, words to their sessions, and meaning to steps', async ({ open, base }) => {
       // Else the page and the test may read different states of the two indexes; and the first question loads the model.
       await eventually(async () => {

@@ -36,11 +36,12 @@ export function SpendPage() {
   const totals = useReading<SpendTotals>(key, (signal) => readTotals(window, filters, signal));
   const series = useReading<StatsSeries>(`${field} ${key}`, (signal) => readSeries(field, window, filters, signal));
   const leaks = useReading<Leaks | null>(key, (signal) => readLeaks(window, filters, signal));
+  const leaked = leaks.key === key ? leaks.answer : null; // of another window they are not a part of these sums
   const count = WINDOWS.find((each) => lastDays(each, Date.now()).since === window.since);
   // All at once: what comes later would move what came first.
   const hasCome = [totals, series, leaks].every((one) => one.key !== null || one.error !== null);
-  const hasAll = hasCome && totals.key === key && series.key === `${field} ${key}`;
-  const error = [totals, series].map((reading) => reading.error).find((each) => each !== null) ?? null;
+  const hasAll = hasCome && totals.key === key && leaks.key === key && series.key === `${field} ${key}`;
+  const error = [totals, series, leaks].map((reading) => reading.error).find((each) => each !== null) ?? null;
   const state = pageState(totals, ({ now }) => now.turn_count === 0);
   return (
     <Page name="spend" title="Spend" state={error === null && !hasAll ? 'loading' : state}>
@@ -86,13 +87,13 @@ export function SpendPage() {
         ))}
       </div>
       {error !== null && (
-        <Problem error={error} onRetry={() => [totals, series].forEach(({ retry }) => void retry())} />
+        <Problem error={error} onRetry={() => [totals, series, leaks].forEach(({ retry }) => void retry())} />
       )}
       {hasCome && totals.answer && (
         <SpendSums
           {...totals.answer}
           unpriced={series.answer?.unpriced_models ?? []}
-          avoidable={leaks.answer && avoidableOf(leaks.answer)}
+          avoidable={leaked && avoidableOf(leaked)}
         />
       )}
       {!hasAll && error === null && (
@@ -124,7 +125,7 @@ export function SpendPage() {
         <div class="spend-columns">
           {series.answer && <KeysTable series={series.answer} window={window} filters={filters} />}
           {series.answer && <PartsTable total={series.answer.total} />}
-          {leaks.answer && series.answer && <LeaksTable leaks={leaks.answer} total={series.answer.total.cost_usd} />}
+          {leaked && series.answer && <LeaksTable leaks={leaked} total={series.answer.total.cost_usd} />}
           {totals.answer && <DearestSessions sessions={totals.answer.dearest} />}
         </div>
       )}
