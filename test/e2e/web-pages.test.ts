@@ -163,6 +163,27 @@ inBrowser(
       assert.is(await page.locator('.problem').count(), 0);
     });
 
+    test('Spend as CSV has no cost where none is known', async ({ open }) => {
+      const page = await open('/spend');
+      await page.waitForSelector(READY);
+      await page.locator('.days-table summary').click();
+      await page.evaluate(() => {
+        navigator.clipboard.writeText = async (text) => void Object.assign(globalThis, { copied: text });
+      });
+      await page.getByRole('button', { name: 'CSV' }).click();
+      await page.locator('.toast', { hasText: 'Copied' }).waitFor();
+      const csv = await page.evaluate(() => (globalThis as unknown as { copied: string }).copied);
+      const shown = await page.$$eval('.days-table tbody [data-number=cost_usd]', (cells) =>
+        cells.map((cell) => cell.getAttribute('data-value')),
+      );
+      const costs = csv
+        .split('\r\n')
+        .slice(1)
+        .map((line) => line.split(',').at(2));
+      assert.ok(shown.includes(''), 'one is not known');
+      assert.equal(costs, shown);
+    });
+
     test('Find leads an id to its place, words to their sessions, and meaning to steps', async ({ open, base }) => {
       // Else the page and the test may read different states of the two indexes; and the first question loads the model.
       await eventually(async () => {

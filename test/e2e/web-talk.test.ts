@@ -158,6 +158,24 @@ inBrowser('Talk', (test) => {
     assert.is(await page.locator('.talk-list .waiting-words').count(), 0);
   });
 
+  test('a call that was not answered has no cost for that reason', async ({ base, open, service }) => {
+    await fetch(`${service.proxy}/anthropic/v1/messages`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...{ model: 'claude-sonnet-4-5', max_tokens: 9 },
+        messages: [{ role: 'user', content: 'Is it overloaded?' }],
+      }),
+    }).then((response) => response.text());
+    const session = await eventually('its session', async () =>
+      (await sessions(base)).find(({ display_title }) => display_title.includes('overloaded')),
+    );
+    const page = await open(`/sessions/${session?.id}`);
+    const reasonIn = (place: string) => page.locator(`${place} [data-number=cost_usd] .spoken`).first().textContent();
+    assert.is(await reasonIn('.session-figures'), 'no call was answered');
+    assert.is(await reasonIn('.call-facts'), 'the call was not answered');
+  });
+
   test('a session can be renamed and starred from its head, and goes to the list when it is deleted', async ({
     base,
     open,

@@ -8,7 +8,7 @@ import { Recorded } from '../../parts/recorded.tsx';
 import { StatusMark } from '../../parts/status-mark.tsx';
 import { now } from '../../store/clock.ts';
 import { outlineIndex } from '../../store/outline-index.ts';
-import { statusOf } from '../sessions/row-text.ts';
+import { costReason, statusOf } from '../sessions/row-text.ts';
 import { mayHaveBroken } from './cache/may-have-broken.ts';
 import { lensAddress } from './lens-address.ts';
 import { SessionActions } from './session-actions.tsx';
@@ -81,7 +81,7 @@ function Figures({ session }: { session: Session }) {
   return (
     <p class="session-figures">
       <strong>
-        <Cost usd={usage.cost_usd} atLeast={usage.unpriced_models.length > 0 && usage.cost_usd !== null} />
+        <Cost usd={usage.cost_usd} reason={costReason(session) ?? ''} atLeast={usage.unpriced_models.length > 0} />
       </strong>
       <span>
         in <Tokens count={usage.input_tokens} name="input_tokens" />

@@ -72,7 +72,7 @@ export function SessionRow({ session, isFocused, isSelected, ...on }: SessionRow
         <Cost
           usd={rollup.usage.cost_usd}
           reason={costReason(session) ?? ''}
-          atLeast={rollup.usage.cost_usd !== null && rollup.usage.unpriced_models.length > 0}
+          atLeast={rollup.usage.unpriced_models.length > 0}
         />
         <Tokens name="total_tokens" count={rollup.usage.input_tokens + rollup.usage.output_tokens} />
       </div>

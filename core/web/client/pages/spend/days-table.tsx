@@ -1,6 +1,6 @@
 /** The figures of the chart, day by day and key by key, as a table that can be copied as CSV. */
 
-import type { StatsSeries } from '../../../../model/stats-series.ts';
+import type { SeriesCell, StatsSeries } from '../../../../model/stats-series.ts';
 import { hrefOf } from '../../base.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { DataTable } from '../../parts/data-table.tsx';
@@ -28,7 +28,7 @@ export function DaysTable({ series, filters }: { series: StatsSeries; filters: F
         'cache_write_tokens',
       ].concat(['output_tokens', 'reasoning_tokens', 'unpriced_tokens', 'tool_calls']),
       ...rows.map(({ day, place, cell }) => [
-        ...[day, keyLabel(series, place), cell.cost_usd, ...COST_PART_NAMES.map((name) => cell.cost[name] ?? 0)],
+        ...[day, keyLabel(series, place), ...costs(cell)],
         ...[cell.input_tokens, cell.cache_read_tokens, cell.cache_write_tokens, cell.output_tokens],
         ...[cell.reasoning_tokens, cell.unpriced_tokens, cell.tool_calls],
       ]),
@@ -64,3 +64,7 @@ export function DaysTable({ series, filters }: { series: StatsSeries; filters: F
     </details>
   );
 }
+
+/** The cost and its parts; empty where no price is known, which is not $0. */
+const costs = (cell: SeriesCell): (number | string)[] =>
+  [cell.cost_usd, ...COST_PART_NAMES.map((name) => cell.cost[name] ?? 0)].map((usd) => (isUnpriced(cell) ? '' : usd));

@@ -35,7 +35,7 @@ export const LeaksTable = ({ leaks, total }: { leaks: Leaks; total: number }) =>
           head: WORDS[cause] ?? cause,
           cells: [
             <Cost name="lost_usd" usd={lost_usd} />,
-            shareText(lost_usd ?? 0, total),
+            lost_usd === null ? '—' : shareText(lost_usd, total),
             <Count name="breaks" count={breaks} />,
             <Latest of={leaks.items.find((one) => one.cause === cause)} />,
           ],

@@ -83,7 +83,7 @@ function Sums({ agent, status }: { agent: number; status: string }) {
       <span>
         <Tokens count={tokens} /> tok
       </span>
-      <Cost usd={cost_usd} atLeast={isAtLeast && cost_usd !== null} />
+      <Cost usd={cost_usd} atLeast={isAtLeast} />
       {errors > 0 && <StatusMark status="error" word={`${errors} failed`} />}
     </span>
   );

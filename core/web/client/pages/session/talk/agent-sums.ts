@@ -1,5 +1,6 @@
 /** The sums of sub-agents: what the calls of each cost in one trace, without those of the agents below it. */
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
+import { tokensOf } from './step-facts.ts';
 
 export type AgentSums = {
   calls: number;
@@ -38,9 +39,11 @@ function sums(columns: OutlineColumns): Map<string, AgentSums> {
       continue;
     }
     sum.calls++;
-    sum.tokens += (spans.input_tokens[span] ?? 0) + (spans.output_tokens[span] ?? 0);
+    const tokens = tokensOf(columns, span);
+    sum.tokens += tokens;
     const cost = spans.cost_usd[span] ?? Number.NaN;
-    if (Number.isNaN(cost)) sum.isAtLeast = true;
+    if (Number.isNaN(cost))
+      sum.isAtLeast ||= tokens > 0; // what was refused used nothing that has a price
     else sum.cost_usd = (sum.cost_usd ?? 0) + cost;
   }
   return found;

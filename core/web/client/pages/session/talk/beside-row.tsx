@@ -2,19 +2,21 @@
 import { Cost } from '../../../parts/figure.tsx';
 import { outlineIndex } from '../../../store/outline-index.ts';
 import { besideWords } from './call-words.ts';
-import { stepFacts } from './step-facts.ts';
+import { stepFacts, tokensOf } from './step-facts.ts';
 import { useTalk } from './talk-context.ts';
 
 export function BesideRow({ trace, many }: { trace: number; many: number }) {
   const { columns, folds } = useTalk();
   const counts = new Map<string, number>();
   let cost: number | null = null;
+  let isAtLeast = false;
   for (const span of outlineIndex(columns).spansOf.of(trace)) {
     const { kind, call_kind, cost_usd } = stepFacts(columns, span);
     const words = kind === 'llm' && call_kind !== 'offshoot:compaction' ? besideWords(call_kind) : null;
     if (words === null) continue;
     counts.set(words, (counts.get(words) ?? 0) + 1);
     if (cost_usd !== null) cost = (cost ?? 0) + cost_usd;
+    else isAtLeast ||= tokensOf(columns, span) > 0;
   }
   return (
     <p class="talk-beside">
@@ -28,7 +30,7 @@ export function BesideRow({ trace, many }: { trace: number; many: number }) {
       >
         {many} {many === 1 ? 'call' : 'calls'} beside (
         {[...counts].map(([words, times]) => (times > 1 ? `${words} ×${times}` : words)).join(', ')}),{' '}
-        <Cost usd={cost} /> ▸
+        <Cost usd={cost} atLeast={isAtLeast} /> ▸
       </button>
     </p>
   );

@@ -43,6 +43,10 @@ export function stepFacts({ spans, names, traces }: OutlineColumns, span: number
   };
 }
 
+/** What a call used, input and output. */
+export const tokensOf = ({ spans }: OutlineColumns, span: number): number =>
+  (spans.input_tokens[span] ?? 0) + (spans.output_tokens[span] ?? 0);
+
 /** A number of a column; null: it is not known. */
 export const known = (cell: number | undefined): number | null =>
   cell === undefined || Number.isNaN(cell) ? null : cell;

@@ -9,7 +9,7 @@ import { besideWords, cutWords } from './call-words.ts';
 import { DetailsButton } from './details-button.tsx';
 import { WaysOn } from './fork-row.tsx';
 import { answerBlockId, answerIsCut } from './needs-whole.ts';
-import { type StepFacts, stepFacts } from './step-facts.ts';
+import { type StepFacts, stepFacts, tokensOf } from './step-facts.ts';
 import { useTalk } from './talk-context.ts';
 import { ErrorText } from './text-block.tsx';
 import { Tries } from './tries.tsx';
@@ -45,7 +45,8 @@ export function StepRow({ span }: { span: number }) {
 }
 
 function CallLine({ facts, span }: { facts: StepFacts; span: number }) {
-  const { spans } = useTalk().columns;
+  const { columns } = useTalk();
+  const { spans } = columns;
   const read = spans.cache_read_tokens[span] ?? 0;
   return (
     <p class="talk-who who-model">
@@ -70,16 +71,18 @@ function CallLine({ facts, span }: { facts: StepFacts; span: number }) {
         <span>
           <Tokens count={spans.output_tokens[span] ?? 0} name="output_tokens" /> out
         </span>
-        <Cost
-          usd={facts.cost_usd}
-          reason={facts.isHistory ? 'it counts in the session it comes from' : 'no known price'}
-        />
+        <Cost usd={facts.cost_usd} reason={noCost(facts, tokensOf(columns, span))} />
         {facts.isHistory && <span>history</span>}
       </span>
       <DetailsButton span={span} />
     </p>
   );
 }
+
+const noCost = ({ isHistory }: StepFacts, tokens: number): string => {
+  if (isHistory) return 'it counts in the session it comes from';
+  return tokens > 0 ? 'no known price' : 'the call was not answered';
+};
 
 /** How the answer ended, where it did not end by itself; the provider's own sentence, as it came. */
 function Ending({ span, facts }: { span: Span; facts: StepFacts }) {
