@@ -72,6 +72,30 @@ inBrowser(
       await page.waitForFunction(() => CSS.highlights.size === 0);
     });
 
+    test('Back from what is still being read, or could not be, shows what was found before', async ({ base, open }) => {
+      const page = await open('/find?q=harbour', { tolerated: [/500/] });
+      const words = page.locator('[data-hits=words]');
+      await words.locator('[data-span]').first().waitFor();
+      const look = async (q: string) => {
+        await page.fill('input[name=find]', q);
+        await page.keyboard.press('Enter');
+        await page.waitForURL(`${base}/find?q=${q}`);
+      };
+      await page.route(/\/v1\/find\?text=slow/, () => {}); // never answered
+      await look('slow');
+      await words.getByText('looking …').waitFor();
+      await page.goBack();
+      await page.waitForSelector('[data-hits=words][aria-busy=false]');
+      await page.route(/\/v1\/find\?text=bad/, (route) =>
+        route.fulfill({ status: 500, json: { code: 'internal', detail: 'Gone away' } }),
+      );
+      await look('bad');
+      await words.locator('.problem').waitFor();
+      await page.goBack();
+      await words.locator('.problem').waitFor({ state: 'detached' });
+      assert.ok((await words.locator('[data-span]').count()) > 0);
+    });
+
     test('Ctrl-F a second time is the browser’s own', async ({ open }) => {
       const page = await open(`/sessions/${hard}`);
       await page.waitForSelector('[data-row=step]');

@@ -29,7 +29,7 @@ export function TextHits({ query, text, isNarrowed, repeats, onSettled }: TextHi
     <section aria-labelledby="find-words" data-hits="words" aria-busy={isReading}>
       <h2 id="find-words">Words{pages && ` (${pages.items.length}${last?.next_cursor ? ' or more' : ''})`}</h2>
       {error !== null && <Problem error={error} onRetry={again} />}
-      {!isDone && pages === null && <p class="muted">looking …</p>}
+      {!isDone && <p class="muted">looking …</p>}
       {last && last.spans_indexed < last.spans && (
         <p class="muted" data-note="indexed">
           <Count name="spans_indexed" count={last.spans_indexed} /> of <Count name="spans" count={last.spans} /> steps

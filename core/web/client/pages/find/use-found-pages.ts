@@ -52,6 +52,8 @@ export function useFoundPages(query: string) {
   };
   useEffect(() => {
     const known = attempt === 0 ? stored(query) : null;
+    setError(null);
+    setReading(false);
     if (known) setPages(known);
     else if (query !== '') readPage(null);
     return () => running.current?.abort();
