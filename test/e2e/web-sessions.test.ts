@@ -159,6 +159,26 @@ inBrowser('the list of sessions', (test) => {
     await until(page, `document.activeElement.closest('[data-session]')?.dataset.session === '${second?.id}'`);
   });
 
+  test('a value that is none of those on offer can be typed', async ({
+    open,
+    base,
+    service,
+  }) => {
+    for (let n = 0; n < 9; n++)
+      await converse(service.proxy, { 'x-svc-project': `project ${n}` }, `a question in project ${n}`);
+    await hasSession(base, 'a question in project 8');
+    const page = await open('/sessions');
+    const values = page.waitForRequest(/\/v1\/browse\/facets\?/);
+    await page.getByRole('button', { name: /^Project/ }).click();
+    assert.is(new URL((await values).url()).searchParams.get('limit'), '200');
+    await page.getByLabel('Narrow the values').fill('project 1');
+    await page.locator('[data-facet]').first().waitFor();
+    assert.is(await page.locator('[data-facet]').count(), 1, 'it is one of them');
+    await page.getByLabel('Narrow the values').fill(' the 201st ');
+    await page.locator('[data-facet="the 201st"]').click();
+    await settled(page, '?project=the+201st');
+  });
+
   test('what is new waits above the rows until it is called for; what changed changes in its row', async ({
     open,
     service,

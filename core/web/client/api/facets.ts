@@ -8,6 +8,6 @@ export const browseFacets = async (
   query: URLSearchParams,
   signal?: AbortSignal,
 ): Promise<Facet[]> => {
-  const parameters = new URLSearchParams([...query, ['field', field]]);
+  const parameters = new URLSearchParams([...query, ['field', field], ['limit', '200']]);
   return (await request<{ items: Facet[] }>(`/v1/browse/facets?${parameters}`, { signal })).items;
 };

@@ -85,6 +85,11 @@ function FacetValues({ field, query, picked, onPick }: FacetValuesProps) {
           </li>
         ))}
       </ul>
+      {text.trim() !== '' && !facets.some(({ value }) => value === text.trim()) && (
+        <button type="button" class="plain" data-facet={text.trim()} onClick={() => onPick(text.trim())}>
+          <Recorded text={text.trim()} />
+        </button>
+      )}
       {facets.length === 0 && <p class="muted">no values</p>}
     </>
   );
