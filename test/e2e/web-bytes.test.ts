@@ -15,14 +15,21 @@ type Turn = { raw_turn_id: number; session_id: string };
 type Sent = { turn: Turn; body: string; answer: string };
 
 /** A call through the proxy, and the raw turn that it became. */
-async function sentCall({ service, base }: WebStand, question: string, more: object = {}): Promise<Sent> {
-  const body = JSON.stringify({
-    model: 'claude-sonnet-4-5',
-    max_tokens: 100,
-    stream: true,
-    ...more,
-    messages: [{ role: 'user', content: question }],
-  });
+async function sentCall(
+  { service, base }: WebStand,
+  question: string,
+  more: object = {},
+  written = (body: string) => body,
+): Promise<Sent> {
+  const body = written(
+    JSON.stringify({
+      model: 'claude-sonnet-4-5',
+      max_tokens: 100,
+      stream: true,
+      ...more,
+      messages: [{ role: 'user', content: question }],
+    }),
+  );
   const response = await fetch(`${service.proxy}/anthropic/v1/messages?beta=true`, {
     method: 'POST',
     headers: {
@@ -143,6 +150,16 @@ inBrowser('the bytes of a call', (test) => {
     await page.keyboard.press('End');
     await page.waitForSelector(`[data-event="${events.length - 1}"][aria-selected=true]`);
     assert.match(await page.locator('[data-event-data]').innerText(), 'message_stop');
+  });
+
+  test('JSON has the digits that passed', async (stand) => {
+    const digits = '1234567890123456789';
+    const metadata = { user_id: 'u', seen: 0 };
+    const { turn } = await sentCall(stand, `Long ${'x'.repeat(3_000)}`, { metadata }, (body) =>
+      body.replace('"seen":0', `"seen":${digits}`),
+    );
+    const page = await opened(stand, pathOf(turn));
+    await page.locator('.json-row', { hasText: digits }).waitFor();
   });
 
   test('the bytes are checked against the chain in the browser', async (stand) => {

@@ -15,6 +15,17 @@ export type JsonRow = {
   isOpen: boolean;
 };
 
+/** A number by its digits, which are more or others than a number of ours has. */
+export class Numeral {
+  readonly digits: string;
+  constructor(digits: string) {
+    this.digits = digits;
+  }
+  toString(): string {
+    return this.digits;
+  }
+}
+
 const MOST_PARTS = 20_000;
 const DEEPEST = 200;
 
@@ -61,12 +72,13 @@ export function jsonRowList(value: unknown, isOpen: (path: string, depth: number
 const MORE = Symbol('more');
 
 function partsOf(value: unknown): [string, unknown][] | null {
-  return typeof value === 'object' && value !== null ? Object.entries(value) : null;
+  return typeof value === 'object' && value !== null && !(value instanceof Numeral) ? Object.entries(value) : null;
 }
 
 function typeOf(value: unknown): JsonRow['type'] {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'array';
+  if (value instanceof Numeral) return 'number';
   return typeof value as 'object' | 'string' | 'number' | 'boolean';
 }
 

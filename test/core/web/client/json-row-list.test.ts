@@ -1,7 +1,8 @@
 /** Does a tree of JSON have the rows that are open, in order, however large or deep the value is? */
+import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { jsonRowList } from '../../../../core/web/client/parts/json-row-list.ts';
+import { jsonRowList, Numeral } from '../../../../core/web/client/parts/json-row-list.ts';
 import { jsonRuns } from '../../../../core/web/client/worker/json-tokens.ts';
 
 const test = suite('jsonRowList');
@@ -52,6 +53,43 @@ test('formatted JSON is the same JSON; what is too deep or none is left alone', 
   );
   assert.is(jsonRuns(`${'['.repeat(300)}${']'.repeat(300)}`), null);
   assert.is(jsonRuns('{'), null);
+});
+
+const formatted = (text: string) =>
+  jsonRuns(text)
+    ?.map((run) => run.text)
+    .join('');
+
+test('formatted JSON has the numbers, the doubled keys and the order that were recorded', () => {
+  const text = '{"b":1234567890123456789,"2":1e400,"1":[1.0,-0,{}],"b":true,"\\u00e9\\"":null}';
+  assert.is(
+    formatted(text),
+    `{
+  "b": 1234567890123456789,
+  "2": 1e400,
+  "1": [
+    1.0,
+    -0,
+    {}
+  ],
+  "b": true,
+  "é\\"": null
+}`,
+  );
+});
+
+test('JSON that survives a parse is formatted as JSON.stringify does, whatever white space it has', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 5 }), fc.constantFrom(undefined, 1, '\t', '\r\n '), (value, space) => {
+      const expected = JSON.stringify(JSON.parse(JSON.stringify(value)), null, 2);
+      assert.is(formatted(JSON.stringify(value, null, space)), expected);
+    }),
+  );
+});
+
+test('a number that is too long for a number has a row like one', () => {
+  const [row] = jsonRowList(new Numeral('1234567890123456789'), () => true);
+  assert.equal([row?.type, row?.size, String(row?.value)], ['number', null, '1234567890123456789']);
 });
 
 test.run();

@@ -1,5 +1,6 @@
 /** The form of a body: which of the ways to show it fit, by its bytes and what its headers say. */
 import { createParser } from 'eventsource-parser';
+import { Numeral } from '../../../parts/json-row-list.ts';
 
 export type BodyView = 'text' | 'json' | 'events' | 'hex';
 
@@ -32,14 +33,21 @@ function textOf(bytes: Uint8Array): string | null {
   }
 }
 
-function jsonOf(text: string): { value: unknown } | null {
+export function jsonOf(text: string): { value: unknown } | null {
   if (text.length > MOST_JSON_CHARACTERS || !/^\s*[[{"]/.test(text)) return null;
   try {
-    return { value: JSON.parse(text) as unknown };
+    return { value: exactly(text, numeral) };
   } catch {
     return null;
   }
 }
+
+type Reviver = (key: string, value: unknown, context?: { source?: string }) => unknown;
+const exactly = JSON.parse as (text: string, reviver: Reviver) => unknown;
+
+/** A number as it was recorded, where a number of ours has other digits, as 1234567890123456789 would. Not every browser says. */
+const numeral: Reviver = (_key, value, { source } = {}) =>
+  typeof value === 'number' && source !== undefined && String(value) !== source ? new Numeral(source) : value;
 
 /** Of an event stream, or of JSON lines. */
 function eventsOf(text: string, contentType: string): BodyEvent[] {

@@ -4,7 +4,7 @@ import { FixedRows, type FixedRowsHandle } from '../../../parts/fixed-rows.tsx';
 import { JsonRows } from '../../../parts/json-rows.tsx';
 import { PlainText } from '../../../parts/plain-text.tsx';
 import { Visible } from '../../../parts/recorded.tsx';
-import type { BodyEvent } from './body-form.ts';
+import { type BodyEvent, jsonOf } from './body-form.ts';
 
 const ROW_PX = 24;
 const SHOWN = 300; // characters of the data in a row
@@ -80,13 +80,4 @@ function EventData({ event: { data, id } }: { event: BodyEvent }) {
       )}
     </div>
   );
-}
-
-function jsonOf(data: string): { value: unknown } | null {
-  try {
-    const value: unknown = JSON.parse(data);
-    return typeof value === 'object' && value !== null ? { value } : null;
-  } catch {
-    return null;
-  }
 }
