@@ -240,6 +240,40 @@ inBrowser('the Time lens', (test) => {
     assert.is(painted, true);
   });
 
+  test('what holds the step that is selected can be folded, and stays so', async ({ open, base }) => {
+    const { id, span } = await failingTool(base);
+    const page = await openTime(open, id, `?span=${span}`);
+    await page.waitForFunction(() => performance.getEntriesByName('svc:span-ready').length > 0);
+    await page.focus('[role=tree]');
+    for (;;) {
+      const row = await page.getAttribute('[role=tree]', 'aria-activedescendant');
+      await page.keyboard.press('ArrowLeft'); // up to what holds it, until that is folded
+      const kind = await page.locator(`[id="${row}"]`).getAttribute('data-row');
+      if (kind === 'trace') break;
+    }
+    await page.waitForTimeout(300);
+    assert.is(await page.locator(`[data-row][data-span="${span}"]:not([data-row=trace])`).count(), 0);
+  });
+
+  test('keys go on from the last row where the row that they were on is gone', async (stand) => {
+    const { open, base } = stand;
+    let id = '';
+    for (const one of await sessionsOf(stand)) if ((await outlineOf(base, one)).traces.trace_id.length > 1) id = one;
+    const page = await openTime(open, id);
+    const rows = () => page.locator('[role=tree] [role=presentation]').evaluate((sheet) => sheet.clientHeight / 22);
+    await page.focus('[role=tree]');
+    await page.keyboard.press('End');
+    const all = await rows();
+    await page.getByLabel('Prompt', { exact: true }).selectOption({ index: 1 });
+    await page.waitForFunction(() => location.search.includes('trace='));
+    const count = await rows();
+    assert.ok(count > 2 && count < all);
+    await page.focus('[role=tree]');
+    await page.keyboard.press('k');
+    const active = (await page.getAttribute('[role=tree]', 'aria-activedescendant')) ?? '';
+    assert.ok(active.endsWith(`-${count - 2}`), `${active} of ${count}`);
+  });
+
   test('few elements whatever the length, and a link opens a step in its place', async ({ open, base }) => {
     const { id, span } = await failingTool(base);
     const page = await openTime(open, id, `?span=${span}`);

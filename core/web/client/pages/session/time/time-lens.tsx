@@ -33,7 +33,7 @@ function Waterfall({ session, columns }: { session: string; columns: OutlineColu
   const index = outlineIndex(columns);
   const [toggled, setToggled] = useState<ReadonlySet<string>>(folds.get(session) ?? new Set());
   const [beside, setBeside] = useState(true);
-  const [active, setActive] = useState(0);
+  const [chosen, setActive] = useState(0);
   const list = useRef<FixedRowsHandle>(null);
   const chart = useRef<HTMLDivElement>(null);
   const width = useWidth(chart);
@@ -42,6 +42,7 @@ function Waterfall({ session, columns }: { session: string; columns: OutlineColu
   const selected = useMemo(() => (spanId === '' ? -1 : spanIndex(columns, '', spanId)), [columns, spanId]);
   const view = useTimeView(columns, index, { toggled, trace, beside, zoom: query.get('t'), width });
   const { rows, scale, range, whole, origin } = view;
+  const active = Math.min(chosen, rows.count - 1); // rows go with a filter or a fold
   const numbers = useMemo(() => new Map([...index.traces].map((one, n) => [one, n + 1])), [index]);
 
   const toggle = (key: string) => {
@@ -68,12 +69,13 @@ function Waterfall({ session, columns }: { session: string; columns: OutlineColu
   // A span that the address names is shown, whatever it was folded into.
   const arrived = useRef('');
   useEffect(() => {
+    if (spanId === '' && arrived.current !== '') arrived.current = 'none';
     if (selected < 0 || width === 0) return;
     const row = rows.rowOf(selected);
     if (row < 0) return;
+    if (arrived.current === spanId) return; // the reader may have folded it since
     const { folded, key, span } = rows.row(row);
     if (folded && (span !== selected || key.startsWith('run '))) return toggle(key);
-    if (arrived.current === spanId) return;
     list.current?.reveal(row, arrived.current === '' ? 'center' : 'nearest');
     arrived.current = spanId;
     setActive(row);
@@ -152,7 +154,7 @@ function Waterfall({ session, columns }: { session: string; columns: OutlineColu
             label="Steps of the session by time"
             height={ROW_PX}
             count={rows.count}
-            active={Math.min(active, rows.count - 1)}
+            active={active}
             rowKey={(n) => rows.row(n).key}
             handle={list}
             onKeyDown={onKeyDown}
