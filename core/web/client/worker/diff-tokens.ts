@@ -24,14 +24,20 @@ export function diffLines(before: string, after: string): DiffLine[] | null {
 }
 
 /** A unified diff, as tools write it. */
-export const unifiedLines = (text: string): DiffLine[] =>
-  linesOf(text).map((line) => {
-    if (line.startsWith('@@')) return whole('gap', line);
-    if (/^(\+\+\+|---) /.test(line)) return whole('same', line);
+export function unifiedLines(text: string): DiffLine[] {
+  let isHead = true; // of a file: in its hunks, `--- note` is a line that was `-- note`
+  return linesOf(text).map((line, at, lines) => {
+    if (/^diff |^--- .*\n\+\+\+ .*\n@@/.test(lines.slice(at, at + 3).join('\n'))) isHead = true;
+    if (line.startsWith('@@')) {
+      isHead = false;
+      return whole('gap', line);
+    }
+    if (isHead && /^(\+\+\+|---) /.test(line)) return whole('same', line);
     if (line.startsWith('+')) return whole('added', line.slice(1));
     if (line.startsWith('-')) return whole('removed', line.slice(1));
     return whole('same', line.startsWith(' ') ? line.slice(1) : line);
   });
+}
 
 const whole = (op: DiffLine['op'], text: string): DiffLine => ({ op, parts: [{ text, changed: false }] });
 

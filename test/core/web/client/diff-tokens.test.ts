@@ -74,4 +74,17 @@ test('a unified diff keeps its lines', () => {
   );
 });
 
+test('a removed SQL comment is a removed line, and the head of the next file is one', () => {
+  const heads = (path: string) => `--- a/${path}\n+++ b/${path}\n`;
+  const hunk = '@@ -1,2 +1,2 @@\n--- a note\n+++ more\n same\n';
+  const shown = (text: string) => unifiedLines(text).map((line) => `${line.op} ${textOf(line)}`);
+  const file = (path: string) => [
+    ...[`same --- a/${path}`, `same +++ b/${path}`, 'gap @@ -1,2 +1,2 @@'],
+    ...['removed -- a note', 'added ++ more', 'same same'],
+  ];
+  assert.equal(shown(heads('x') + hunk + heads('y') + hunk), [...file('x'), ...file('y')]);
+  const git = 'diff --git a/y b/y\n';
+  assert.equal(shown(heads('x') + hunk + git + heads('y') + hunk), [...file('x'), `same ${git.trim()}`, ...file('y')]);
+});
+
 test.run();
