@@ -274,6 +274,18 @@ inBrowser('the Time lens', (test) => {
     assert.ok(active.endsWith(`-${count - 2}`), `${active} of ${count}`);
   });
 
+  test('the strip has the colours of the system’s theme, also when that changes', async ({ open, base }) => {
+    const { id } = await failingTool(base);
+    const page = await openTime(open, id);
+    const drawn = () => page.locator('.strip canvas').evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.waitForTimeout(300);
+    const light = await drawn();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.waitForTimeout(300);
+    assert.not.equal(await drawn(), light);
+  });
+
   test('few elements whatever the length, and a link opens a step in its place', async ({ open, base }) => {
     const { id, span } = await failingTool(base);
     const page = await openTime(open, id, `?span=${span}`);

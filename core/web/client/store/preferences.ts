@@ -1,5 +1,5 @@
 /** What a person set for this browser: theme, density, and whether single letters are commands. */
-import { effect, type Signal, signal } from '@preact/signals';
+import { computed, effect, type Signal, signal } from '@preact/signals';
 
 export type Theme = 'auto' | 'light' | 'dark';
 export type Density = 'comfortable' | 'compact';
@@ -7,6 +7,15 @@ export type Density = 'comfortable' | 'compact';
 export const theme = stored<Theme>('svc-theme', ['auto', 'light', 'dark']);
 export const density = stored<Density>('svc-density', ['comfortable', 'compact']);
 export const letterKeys = stored<'on' | 'off'>('svc-letter-keys', ['on', 'off']);
+
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const isDark = signal(dark.matches);
+dark.addEventListener('change', () => {
+  isDark.value = dark.matches;
+});
+
+/** What the colours on screen depend on: whoever draws by hand draws again when it is another. */
+export const colours = computed(() => `${theme.value} ${isDark.value}`);
 
 /** Shows theme and density on the document, now and whenever they change. */
 export const showPreferences = (): (() => void) =>

@@ -8,7 +8,7 @@ import { countText } from '../../../parts/number-text.ts';
 import { sharpContext } from '../../../parts/sharp-canvas.ts';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
 import { outlineIndex } from '../../../store/outline-index.ts';
-import { theme } from '../../../store/preferences.ts';
+import { colours } from '../../../store/preferences.ts';
 import { type WriteCell, writeCells } from './write-cells.ts';
 
 const HEIGHT = 64;
@@ -27,7 +27,7 @@ export function WriteStrip({ columns, breaks }: WriteStripProps) {
   const most = cells.reduce((top, { written }) => Math.max(top, written), 0);
   useLayoutEffect(() => {
     if (canvas.current && width > 0) draw(canvas.current, width, cells, { most, breaks, calls: index.calls.length });
-  }, [cells, breaks, width, theme.value]);
+  }, [cells, breaks, width, colours.value]);
   if (index.calls.length === 0) return null;
   const words = `Tokens written to the cache by each of ${index.calls.length} calls, at most ${countText(most)}`;
   return (

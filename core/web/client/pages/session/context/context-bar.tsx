@@ -5,7 +5,7 @@ import { useWidth } from '../../../parts/element-width.ts';
 import { Tokens } from '../../../parts/figure.tsx';
 import { grouped } from '../../../parts/number-text.ts';
 import { slider } from '../../../parts/slider.ts';
-import { theme } from '../../../store/preferences.ts';
+import { colours } from '../../../store/preferences.ts';
 import { type BarCell, billedParts, cellAt } from './bar-cells.ts';
 import { BAR_HEIGHT, drawBar } from './bar-drawing.ts';
 import { kindWord } from './kind-words.ts';
@@ -25,7 +25,7 @@ export function ContextBar({ context, cells, selected, onSelect }: ContextBarPro
   const broken = context.break?.where?.block ?? -1;
   useLayoutEffect(() => {
     if (canvas.current && width > 0) drawBar(canvas.current, width, { cells, billed, selected, broken });
-  }, [cells, selected, width, theme.value]);
+  }, [cells, selected, width, colours.value]);
   if (cells.length === 0) return null;
   return (
     <div class="context-bar">

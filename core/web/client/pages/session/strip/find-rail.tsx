@@ -3,7 +3,7 @@ import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { sharpContext } from '../../../parts/sharp-canvas.ts';
 import { type OutlineColumns, spanIndex } from '../../../store/outline-columns.ts';
 import type { OutlineIndex } from '../../../store/outline-index.ts';
-import { theme } from '../../../store/preferences.ts';
+import { colours } from '../../../store/preferences.ts';
 import { useSession } from '../session-store.ts';
 import { nearestCall } from './nearest-call.ts';
 import { middleOf } from './strip-bins.ts';
@@ -24,7 +24,7 @@ export function FindRail({ columns, index, width }: FindRailProps) {
   const current = at.value === null ? -1 : xOf(at.value.found);
   useLayoutEffect(() => {
     if (canvas.current) draw(canvas.current, width, places, current);
-  }, [places, current, width, theme.value]);
+  }, [places, current, width, colours.value]);
   if (state.value === null) return null;
   return (
     <div class="find-rail" aria-hidden="true" data-ticks={places.length}>

@@ -6,7 +6,7 @@ import { countText } from '../../../parts/number-text.ts';
 import { slider } from '../../../parts/slider.ts';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
 import type { OutlineIndex } from '../../../store/outline-index.ts';
-import { theme } from '../../../store/preferences.ts';
+import { colours } from '../../../store/preferences.ts';
 import { FindRail } from './find-rail.tsx';
 import { nearestCall } from './nearest-call.ts';
 import { callAt, middleOf, stripBins } from './strip-bins.ts';
@@ -35,7 +35,7 @@ export function Strip({ columns, index, breaks, cacheHref, isComing, selected, o
   const current = nearestCall(columns, index, selected);
   useLayoutEffect(() => {
     if (canvas.current && width > 0) drawStrip(canvas.current, width, bins, { marks, calls: calls.length });
-  }, [bins, marks, width, theme.value]);
+  }, [bins, marks, width, colours.value]);
   if (calls.length === 0) return null;
 
   return (
