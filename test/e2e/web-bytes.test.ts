@@ -152,6 +152,15 @@ inBrowser('the bytes of a call', (test) => {
     assert.match(await page.locator('[data-event-data]').innerText(), 'message_stop');
   });
 
+  test('u leads to the step of the call', async (stand) => {
+    const { turn } = await sentCall(stand, 'Which side?');
+    const page = await opened(stand, pathOf(turn));
+    await page.locator('.call-number-of', { hasText: 'call 1 of 1' }).waitFor();
+    await page.keyboard.press('u');
+    await page.waitForSelector('main[data-page=session]');
+    assert.match(page.url(), /\/sessions\/[^/]+\?span=[\da-f-]{36}$/);
+  });
+
   test('JSON has the digits that passed', async (stand) => {
     const digits = '1234567890123456789';
     const metadata = { user_id: 'u', seen: 0 };

@@ -159,6 +159,21 @@ inBrowser('the list of sessions', (test) => {
     await until(page, `document.activeElement.closest('[data-session]')?.dataset.session === '${second?.id}'`);
   });
 
+  test('the way up from a session leads to the list with its filters, at the row', async ({ open, base }) => {
+    const page = await open('/sessions?sort=started_at');
+    const [, second] = await rowsOf(page);
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    for (const up of [() => page.keyboard.press('u'), () => page.click('.session-head .back')]) {
+      await page.keyboard.press('Enter');
+      await page.waitForURL(`${base}/sessions/${second?.id}`);
+      await page.waitForSelector('main[data-page=session] [data-row]');
+      await up();
+      await settled(page, '?sort=started_at');
+      await until(page, `document.activeElement.closest('[data-session]')?.dataset.session === '${second?.id}'`);
+    }
+  });
+
   test('a value that is none of those on offer can be typed', async ({
     open,
     base,

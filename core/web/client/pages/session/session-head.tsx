@@ -8,6 +8,7 @@ import { Recorded } from '../../parts/recorded.tsx';
 import { StatusMark } from '../../parts/status-mark.tsx';
 import { now } from '../../store/clock.ts';
 import { outlineIndex } from '../../store/outline-index.ts';
+import { listPath, returnFrom } from '../sessions/place.ts';
 import { costReason, statusOf } from '../sessions/row-text.ts';
 import { mayHaveBroken } from './cache/may-have-broken.ts';
 import { lensAddress } from './lens-address.ts';
@@ -19,13 +20,15 @@ import './session-head.css';
 const LONGEST_TITLE = 2_000;
 
 export function SessionHead() {
-  const session = useSession().session.value;
+  const { id, session: read } = useSession();
+  const session = read.value;
   return (
     <header class="session-head">
       <div class="head-title">
         <a
           class="back"
-          href={hrefOf('/sessions')}
+          href={hrefOf(listPath())}
+          onClick={() => returnFrom(id)}
           title="Back to the sessions (u)"
           aria-label="Back to the sessions"
           aria-keyshortcuts="u"

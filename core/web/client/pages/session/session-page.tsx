@@ -5,6 +5,7 @@ import { useKeys } from '../../keys.ts';
 import { Boundary } from '../../parts/boundary.tsx';
 import { Page, type PageState } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
+import { listPath, returnFrom } from '../sessions/place.ts';
 import { SessionFinder } from './find/session-finder.tsx';
 import { lensAddress } from './lens-address.ts';
 import { LensTabs } from './lens-tabs.tsx';
@@ -37,7 +38,13 @@ function OneSession({ id, lens }: { id: string; lens: string }) {
   const session = store.session.value;
   useKeys(
     {
-      u: { does: 'back to the sessions', run: () => go('/sessions') },
+      u: {
+        does: 'back to the sessions',
+        run: () => {
+          returnFrom(id);
+          go(listPath());
+        },
+      },
       ...Object.fromEntries(
         LENSES.map(({ name, word }, n) => [
           `${n + 1}`,

@@ -23,7 +23,7 @@ export function BytesPage() {
   const [turn, setTurn] = useState<RawTurnSides | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
   const [attempt, setAttempt] = useState(0);
-  const calls = useCalls(session);
+  const of = useCalls(session);
   const side: TurnSide = query.get('side') === 'response' ? 'response' : 'request';
 
   useEffect(() => {
@@ -47,11 +47,7 @@ export function BytesPage() {
   const title = current ? `${current.method ?? 'call'} ${current.url ?? ''}` : `Call ${raw_turn_id}`;
   return (
     <Page name="bytes" title={title} state={failure !== null ? 'error' : current ? 'ready' : 'loading'}>
-      <CallPlace
-        {...{ session, raw_turn_id, calls }}
-        current="bytes"
-        kept={side === 'response' ? '?side=response' : ''}
-      />
+      <CallPlace {...{ session, raw_turn_id, of }} current="bytes" kept={side === 'response' ? '?side=response' : ''} />
       {failure !== null && <Problem error={failure} onRetry={() => setAttempt(attempt + 1)} />}
       {current && failure === null && (
         <>

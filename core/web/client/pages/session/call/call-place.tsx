@@ -4,12 +4,13 @@ import { hrefOf } from '../../../base.ts';
 import { useKeys } from '../../../keys.ts';
 import { neighbours, placeOf } from './call-order.ts';
 import { type CallView, callPath } from './call-path.ts';
+import type { SessionCalls } from './use-calls.ts';
 import './call-place.css';
 
 type CallPlaceProps = {
   session: string;
   raw_turn_id: number;
-  calls: readonly number[];
+  of: SessionCalls;
   current: CallView;
   /** What of the query stays when another call is looked at, as `?side=response`. */
   kept: string;
@@ -20,8 +21,10 @@ const PAGES = [
   ['bytes', 'Bytes', '2'],
 ] as const;
 
-export function CallPlace({ session, raw_turn_id, calls, current, kept }: CallPlaceProps) {
+export function CallPlace({ session, raw_turn_id, of: { calls, spanOf }, current, kept }: CallPlaceProps) {
   const { go } = useAddress();
+  const span = spanOf.get(raw_turn_id);
+  const up = `/sessions/${session}${span ? `?span=${span}` : ''}`;
   const { before, after } = neighbours(calls, raw_turn_id);
   const goTo = (other: number | null) => {
     if (other === null) return false;
@@ -34,13 +37,13 @@ export function CallPlace({ session, raw_turn_id, calls, current, kept }: CallPl
       ']': { does: 'next call', run: () => goTo(after) },
       '1': { does: 'its context', run: () => go(callPath(session, raw_turn_id, 'context')) },
       '2': { does: 'its bytes', run: () => go(callPath(session, raw_turn_id, 'bytes')) },
-      u: { does: 'up to the session', run: () => go(`/sessions/${session}`) },
+      u: { does: 'up to the session', run: () => go(up) },
     },
     { scope: 'Call' },
   );
   return (
     <nav class="call-place" aria-label="Place">
-      <a href={hrefOf(`/sessions/${session}`)}>‹ session</a>
+      <a href={hrefOf(up)}>‹ session</a>
       <span class="call-pages">
         {PAGES.map(([page, word, key]) => (
           <a

@@ -3,9 +3,16 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { readOutline } from '../../../api/outline.ts';
 import { sessionOutline } from '../../../store/outline.ts';
 import { outlineIndex } from '../../../store/outline-index.ts';
+import { known } from '../talk/step-facts.ts';
+
+export type SessionCalls = {
+  calls: readonly number[];
+  /** By raw turn: the step that it is in the session. */
+  spanOf: ReadonlyMap<number, string>;
+};
 
 /** Empty until the outline has come. */
-export function useCalls(session: string): readonly number[] {
+export function useCalls(session: string): SessionCalls {
   const outline = useMemo(
     () => sessionOutline((page, signal) => readOutline(session, { ...pageOf(page), signal })),
     [session],
@@ -16,9 +23,12 @@ export function useCalls(session: string): readonly number[] {
   }, [outline]);
   const columns = outline.columns.value;
   return useMemo(() => {
-    if (!columns) return [];
-    const numbers = [...outlineIndex(columns).calls].map((span) => columns.spans.raw_turn_id[span] ?? Number.NaN);
-    return [...new Set(numbers.filter((number) => !Number.isNaN(number)))];
+    const spanOf = new Map<number, string>();
+    for (const span of columns ? outlineIndex(columns).calls : []) {
+      const number = known(columns?.spans.raw_turn_id[span]);
+      if (number !== null && !spanOf.has(number)) spanOf.set(number, columns?.spans.span_id[span] ?? '');
+    }
+    return { calls: [...spanOf.keys()], spanOf };
   }, [columns]);
 }
 

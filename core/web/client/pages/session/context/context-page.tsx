@@ -53,7 +53,7 @@ function ToBytes({ session, raw_turn_id }: CallProps) {
 function CallContextPage({ session, raw_turn_id }: CallProps) {
   const { query } = useAddress();
   const against = query.get('against');
-  const calls = useCalls(session);
+  const of = useCalls(session);
   const key = `${raw_turn_id} ${against ?? ''}`;
   const reading = useReading<CallContext>(key, (signal) => {
     performance.clearMarks(READY);
@@ -64,7 +64,7 @@ function CallContextPage({ session, raw_turn_id }: CallProps) {
   const state = error !== null ? 'error' : isShown ? pageState(reading) : 'loading';
   return (
     <Page name="context" title={`Call ${raw_turn_id}: context`} state={state}>
-      <CallPlace {...{ session, raw_turn_id, calls }} current="context" kept={keptQuery(query)} />
+      <CallPlace {...{ session, raw_turn_id, of }} current="context" kept={keptQuery(query)} />
       {error !== null && (
         <>
           <Problem error={error} onRetry={retry} />
@@ -74,7 +74,7 @@ function CallContextPage({ session, raw_turn_id }: CallProps) {
         </>
       )}
       {answer && error === null && (
-        <Context key={reading.key} {...{ session, calls }} context={answer} isShown={isShown} />
+        <Context key={reading.key} session={session} calls={of.calls} context={answer} isShown={isShown} />
       )}
     </Page>
   );
