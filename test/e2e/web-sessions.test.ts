@@ -174,6 +174,25 @@ inBrowser('the list of sessions', (test) => {
     }
   });
 
+  test('rows that could not be read are read on when somebody tries again', async ({ open }) => {
+    const page = await open('/help', { tolerated: [/500/] });
+    let further = 0;
+    await page.route(/\/v1\/browse\/sessions\?limit=50/, async (route) => {
+      if (route.request().url().includes('cursor=')) {
+        further += 1;
+        await route.fulfill({ status: 500, json: { code: 'internal', detail: 'Gone away' } });
+      } else {
+        const response = await route.fetch();
+        await route.fulfill({ response, json: { ...(await response.json()), next_cursor: 'WzE' } });
+      }
+    });
+    await page.keyboard.type('gs');
+    await page.locator('.problem', { hasText: 'Gone away' }).waitFor();
+    const before = further;
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await eventually(() => further > before);
+  });
+
   test('a value that is none of those on offer can be typed', async ({
     open,
     base,

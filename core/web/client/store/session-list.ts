@@ -18,9 +18,11 @@ type ListState = SessionRows & {
   /** What was requested and has not come. */
   loading: 'list' | 'more' | null;
   error: unknown;
+  /** What the error is of; null: there is none. */
+  failed: 'list' | 'more' | null;
 };
 
-export const sessionList = signal<ListState>({ ...NO_ROWS, key: null, loading: null, error: null });
+export const sessionList = signal<ListState>({ ...NO_ROWS, key: null, loading: null, error: null, failed: null });
 
 const patch = (change: Partial<ListState>) => {
   sessionList.value = { ...sessionList.value, ...change };
@@ -57,11 +59,11 @@ export async function readList(key: string, place: string | null = null): Promis
     }
     const query = new URLSearchParams(key);
     const current = meanwhile.reduce((before, event) => withEvent(before, event, query), rows);
-    sessionList.value = { ...current, key, loading: null, error: null };
+    sessionList.value = { ...current, key, loading: null, error: null, failed: null };
     // what came may be older than that: not before, since the first rows are shown meanwhile
     if (meanwhile.some(({ event }) => event === 'reset') || isOvertaken(current)) void readList(key, place);
   } catch (error) {
-    if (!isAbort(error)) patch({ loading: null, error });
+    if (!isAbort(error)) patch({ loading: null, error, failed: 'list' });
   }
 }
 
@@ -78,7 +80,7 @@ export async function readMore(): Promise<void> {
       loading: null,
     };
   } catch (error) {
-    if (!isAbort(error)) patch({ loading: null, error });
+    if (!isAbort(error)) patch({ loading: null, error, failed: 'more' });
   }
 }
 

@@ -7,7 +7,7 @@ import { Problem } from '../../parts/problem.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import type { VirtualListHandle } from '../../parts/virtual-list.tsx';
 import { onEvent } from '../../store/live.ts';
-import { readList, sessionList, takeEvent } from '../../store/session-list.ts';
+import { readList, readMore, sessionList, takeEvent } from '../../store/session-list.ts';
 import { FilterBar } from './filter-bar.tsx';
 import { activeFilters, listQuery } from './filters.ts';
 import { FirstUse } from './first-use.tsx';
@@ -92,7 +92,7 @@ export function SessionsPage() {
         )}
       </div>
       {!isFirstUse && <FilterBar query={query} setQuery={setQuery} />}
-      {list.error !== null && <Problem error={list.error} onRetry={again} />}
+      {list.error !== null && <Problem error={list.error} onRetry={list.failed === 'more' ? readMore : again} />}
       {isFirstUse && (
         <FirstUse
           hasCall={list.waiting.size > 0}
