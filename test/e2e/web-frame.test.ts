@@ -115,6 +115,19 @@ inBrowser('the frame of the web UI', (test) => {
     await page.waitForSelector('main[data-page=health]');
   });
 
+  test('the search has the words that are looked for, also after Back', async ({ open }) => {
+    const page = await open('/help');
+    const search = page.locator('input[name=q]');
+    for (const words of ['harbour', 'quay']) {
+      await search.fill(words);
+      await search.press('Enter');
+      await page.waitForFunction((q) => new URL(location.href).searchParams.get('q') === q, words);
+    }
+    await page.goBack();
+    await page.waitForFunction(() => document.querySelector<HTMLInputElement>('input[name=find]')?.value === 'harbour');
+    assert.is(await search.inputValue(), 'harbour');
+  });
+
   test('an address that names nothing shows a page that says so', async ({ open }) => {
     for (const path of ['/skills/a/b/c', '/sessions/%E0%A4%A']) {
       const page = await open(path, { tolerated: [/404|400/] });

@@ -243,6 +243,11 @@ inBrowser(
       await write(`/${id}/versions`, { changelog: 'First of all' });
       await write(`/${id}/versions`, { changelog: 'One more', content: `${content}2. Look twice\n` });
       const page = await open('/skills');
+      await page.fill('input[name=skill-words]', 'dates');
+      await page.waitForFunction(() => location.search === '?q=dates');
+      await page.click('nav a:has-text("Skills")');
+      await page.waitForFunction(() => location.search === '');
+      await page.waitForFunction(() => document.querySelector<HTMLInputElement>('[name=skill-words]')?.value === '');
       await page.locator(`[data-skill="${id}"] a`, { hasText: 'Test <b>dates</b>' }).click();
       await page.waitForSelector('main[data-page=skill][data-state=ready]');
       await page.locator('.skill-content', { hasText: 'Compare dates in its time zone' }).waitFor();

@@ -1,5 +1,5 @@
 /** The search that stands on every page: Enter leads to what was found. */
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAddress } from './address.ts';
 import { useKeys } from './keys.ts';
 
@@ -7,6 +7,7 @@ export function SearchBox() {
   const { go, path, query } = useAddress();
   const current = path === '/find' ? (query.get('q') ?? '') : '';
   const [text, setText] = useState(current);
+  useEffect(() => setText(current), [current]);
   const input = useRef<HTMLInputElement>(null);
   useKeys({ '/': { does: 'find', run: () => input.current?.focus() } }, { scope: 'Everywhere' });
   const submit = (event: SubmitEvent) => {

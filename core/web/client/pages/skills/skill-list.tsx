@@ -68,10 +68,15 @@ type ToolsProps = {
 
 function Tools({ q, sort, onChange }: ToolsProps) {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const input = useRef<HTMLInputElement>(null);
   useEffect(() => () => clearTimeout(timer.current), []);
+  useEffect(() => {
+    if (input.current && timer.current === undefined) input.current.value = q; // not while somebody types
+  }, [q]);
   return (
     <div class="skill-tools">
       <input
+        ref={input}
         type="search"
         name="skill-words"
         aria-label="Part of a name, description or tag"
@@ -80,7 +85,10 @@ function Tools({ q, sort, onChange }: ToolsProps) {
         defaultValue={q}
         onInput={({ currentTarget: { value } }) => {
           clearTimeout(timer.current);
-          timer.current = setTimeout(() => onChange({ q: value.trim() || null }, { replace: true }), PAUSE_MS);
+          timer.current = setTimeout(() => {
+            timer.current = undefined;
+            onChange({ q: value.trim() || null }, { replace: true });
+          }, PAUSE_MS);
         }}
       />
       <label>
