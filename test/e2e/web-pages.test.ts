@@ -184,6 +184,26 @@ inBrowser(
       assert.equal(costs, shown);
     });
 
+    test('an export that breaks off says so in words', async ({ open }) => {
+      const page = await open('/sessions');
+      await page.evaluate(`{
+        const own = fetch;
+        globalThis.fetch = async (path, options) => {
+          const response = await own(path, options);
+          if (!path.includes('/cassettes/export/')) return response;
+          globalThis.broken = response.status;
+          return new Response(new ReadableStream({ pull: (body) => body.error(new TypeError('network error')) }));
+        };
+      }`);
+      await page.keyboard.press('j');
+      await page.keyboard.press('x');
+      await page.click('[data-action=export]');
+      await page.locator('dialog .primary').click();
+      await page.waitForSelector('dialog .problem');
+      assert.is(await page.evaluate('broken'), 200);
+      assert.is(await page.getAttribute('dialog .problem', 'data-code'), 'unreached');
+    });
+
     test('Find leads an id to its place, words to their sessions, and meaning to steps', async ({ open, base }) => {
       // Else the page and the test may read different states of the two indexes; and the first question loads the model.
       await eventually(async () => {

@@ -1,5 +1,5 @@
 /** Downloads: the bytes of an answer as a file, with the token, with a count while they come. */
-import { send } from './request.ts';
+import { send, whole } from './request.ts';
 
 type DownloadOptions = {
   signal?: AbortSignal;
@@ -12,7 +12,7 @@ export async function download(path: string, filename = 'svc', options: Download
   const { signal, onProgress } = options;
   const response = await send(path, { signal });
   const counted = response.body?.pipeThrough(counter(onProgress)) ?? null;
-  const blob = await new Response(counted).blob();
+  const blob = await whole(new Response(counted).blob());
   const name = namedBy(response.headers.get('content-disposition')) ?? filename;
   saveFile(new Blob([blob], { type: 'application/octet-stream' }), name);
 }

@@ -1,5 +1,5 @@
 /** Exports by the export cassette: sessions as lines of JSON, gathered into one file while they come. */
-import { send } from './request.ts';
+import { send, whole } from './request.ts';
 
 export type ExportDetail = 'spans' | 'traces';
 export type ExportProgress = { sessions: number; bytes: number };
@@ -37,7 +37,8 @@ function gathered({ onProgress, signal }: ExportOptions) {
   return {
     async add({ body }: Response): Promise<void> {
       const reader = body?.getReader();
-      for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
+      if (!reader) return;
+      for (let next = await whole(reader.read()); !next.done; next = await whole(reader.read())) {
         signal.throwIfAborted();
         chunks.push(next.value);
         progress.bytes += next.value.byteLength;

@@ -73,7 +73,7 @@ async function sendOnce(
 }
 
 /** A body that breaks off is an error in words too. */
-const whole = <T>(body: Promise<T>): Promise<T> =>
+export const whole = <T>(body: Promise<T>): Promise<T> =>
   body.catch((error: unknown) => {
     throw unreached(error);
   });
