@@ -152,16 +152,23 @@ inBrowser('the bytes of a call', (test) => {
     assert.match(await page.locator('[data-event-data]').innerText(), 'message_stop');
   });
 
-  test('u leads to the step of the call', async (stand) => {
+  test('arrow keys on the tabs of the sides keep the focus, and u leads to the step of the call', async (stand) => {
     const { turn } = await sentCall(stand, 'Which side?');
     const page = await opened(stand, pathOf(turn));
+    await page.focus('#side-request');
+    await page.keyboard.press('ArrowRight');
+    await page.waitForSelector('.side[data-side=response][data-state=ready]');
+    assert.is(await page.evaluate('document.activeElement.id'), 'side-response');
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForSelector('.side[data-side=request][data-state=ready]');
+    assert.is(await page.evaluate('document.activeElement.id'), 'side-request');
     await page.locator('.call-number-of', { hasText: 'call 1 of 1' }).waitFor();
     await page.keyboard.press('u');
     await page.waitForSelector('main[data-page=session]');
     assert.match(page.url(), /\/sessions\/[^/]+\?span=[\da-f-]{36}$/);
   });
 
-  test('JSON has the digits that passed', async (stand) => {
+  test('JSON has the digits that passed, and a long text opens by the keyboard', async (stand) => {
     const digits = '1234567890123456789';
     const metadata = { user_id: 'u', seen: 0 };
     const { turn } = await sentCall(stand, `Long ${'x'.repeat(3_000)}`, { metadata }, (body) =>
@@ -169,6 +176,10 @@ inBrowser('the bytes of a call', (test) => {
     );
     const page = await opened(stand, pathOf(turn));
     await page.locator('.json-row', { hasText: digits }).waitFor();
+    const all = page.getByRole('button', { name: /^all .* characters$/ });
+    await all.focus();
+    await page.keyboard.press('Enter');
+    await page.locator('.json-row', { hasText: 'x'.repeat(3_000) }).waitFor();
   });
 
   test('the bytes are checked against the chain in the browser', async (stand) => {

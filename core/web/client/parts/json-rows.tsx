@@ -35,7 +35,7 @@ export function JsonRows({ value, label = 'JSON', openTo = 2 }: { value: unknown
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const row = rows[focused];
-    if (!row) return;
+    if (!row || event.target !== event.currentTarget) return; // a button in the row has its own keys
     const steps: Readonly<Record<string, () => void>> = {
       ArrowDown: () => focus(focused + 1),
       ArrowUp: () => focus(focused - 1),

@@ -10,7 +10,7 @@ import { CallPlace } from '../call/call-place.tsx';
 import { useCallAddress } from '../call/use-call-address.ts';
 import { useCalls } from '../call/use-calls.ts';
 import { BytesHead } from './bytes-head.tsx';
-import { SideView } from './side-view.tsx';
+import { SideTabs, SideView } from './side-view.tsx';
 import { TimingBar } from './timing-bar.tsx';
 import { TurnChain } from './turn-chain.tsx';
 import './bytes.css';
@@ -53,7 +53,8 @@ export function BytesPage() {
         <>
           <BytesHead turn={current} />
           <TimingBar turn={current} />
-          <SideView key={`${raw_turn_id} ${side}`} turn={current} side={side} onSide={show} />
+          <SideTabs turn={current} side={side} onSide={show} />
+          <SideView key={`${raw_turn_id} ${side}`} turn={current} side={side} />
           <TurnChain key={raw_turn_id} turn={current} />
         </>
       )}

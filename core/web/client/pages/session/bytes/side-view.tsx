@@ -13,10 +13,37 @@ import { bodyForm } from './body-form.ts';
 import { BodyView } from './body-view.tsx';
 import { Headers } from './headers.tsx';
 
-type SideViewProps = { turn: RawTurnSides; side: TurnSide; onSide: (side: TurnSide) => void };
+type SideViewProps = { turn: RawTurnSides; side: TurnSide };
 type Read = { bytes: Uint8Array; undecoded: string | null };
 
-export function SideView({ turn, side, onSide }: SideViewProps) {
+/** They stay while what is below them is another: one of them has the focus. */
+export const SideTabs = ({ turn, side, onSide }: SideViewProps & { onSide: (side: TurnSide) => void }) => (
+  <div class="side-tabs" role="tablist" aria-label="Side of the call">
+    {(['request', 'response'] as const).map((one) => (
+      <button
+        key={one}
+        type="button"
+        role="tab"
+        id={`side-${one}`}
+        aria-selected={one === side}
+        aria-controls="side-panel"
+        tabIndex={one === side ? 0 : -1}
+        onClick={() => onSide(one)}
+        onKeyDown={(event) => {
+          if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
+          event.preventDefault();
+          onSide(one === 'request' ? 'response' : 'request');
+          document.getElementById(one === 'request' ? 'side-response' : 'side-request')?.focus();
+        }}
+      >
+        {one === 'request' ? 'Request' : 'Answer'}{' '}
+        <Bytes count={one === 'request' ? turn.request_bytes : turn.response_bytes} name={`${one}_bytes`} />
+      </button>
+    ))}
+  </div>
+);
+
+export function SideView({ turn, side }: SideViewProps) {
   const { raw_turn_id } = turn;
   const own = turn[side];
   const [read, setRead] = useState<Read | null>(null);
@@ -40,29 +67,6 @@ export function SideView({ turn, side, onSide }: SideViewProps) {
     );
   return (
     <section class="side" data-side={side} data-state={failure ? 'error' : read || !own ? 'ready' : 'loading'}>
-      <div class="side-tabs" role="tablist" aria-label="Side of the call">
-        {(['request', 'response'] as const).map((one) => (
-          <button
-            key={one}
-            type="button"
-            role="tab"
-            id={`side-${one}`}
-            aria-selected={one === side}
-            aria-controls="side-panel"
-            tabIndex={one === side ? 0 : -1}
-            onClick={() => onSide(one)}
-            onKeyDown={(event) => {
-              if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
-              event.preventDefault();
-              onSide(one === 'request' ? 'response' : 'request');
-              document.getElementById(one === 'request' ? 'side-response' : 'side-request')?.focus();
-            }}
-          >
-            {one === 'request' ? 'Request' : 'Answer'}{' '}
-            <Bytes count={one === 'request' ? turn.request_bytes : turn.response_bytes} name={`${one}_bytes`} />
-          </button>
-        ))}
-      </div>
       <div id="side-panel" role="tabpanel" aria-labelledby={`side-${side}`}>
         {!own && <p>No answer came.</p>}
         {own && <Headers headers={own.headers} />}
