@@ -148,7 +148,7 @@ inBrowser('the list of sessions', (test) => {
     await page.keyboard.press('Home');
     const [first, second] = rows;
     await page.keyboard.press('Delete');
-    assert.match(await page.locator('dialog').innerText(), 'stay in the record');
+    assert.match(await page.locator('dialog').innerText(), /calls? stays? in the record/);
     await page.keyboard.press('Escape');
     assert.is((await sessionOf(base, first?.id ?? '')).id, first?.id, 'Escape deletes nothing');
     await page.keyboard.press('Delete');
@@ -193,7 +193,7 @@ inBrowser('the list of sessions', (test) => {
     await eventually(() => further > before);
   });
 
-  test('a value that is none of those on offer can be typed', async ({
+  test('a value that is none of those on offer can be typed, and one call is not several', async ({
     open,
     base,
     service,
@@ -201,7 +201,12 @@ inBrowser('the list of sessions', (test) => {
     for (let n = 0; n < 9; n++)
       await converse(service.proxy, { 'x-svc-project': `project ${n}` }, `a question in project ${n}`);
     await hasSession(base, 'a question in project 8');
-    const page = await open('/sessions');
+    const page = await open('/sessions?text=a+question+in+project+8');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Delete');
+    assert.match(await page.locator('dialog').innerText(), 'Its 1 recorded call stays in the record with its bytes');
+    await page.keyboard.press('Escape');
+    await page.goto(`${base}/sessions`);
     const values = page.waitForRequest(/\/v1\/browse\/facets\?/);
     await page.getByRole('button', { name: /^Project/ }).click();
     assert.is(new URL((await values).url()).searchParams.get('limit'), '200');

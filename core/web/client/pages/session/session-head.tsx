@@ -9,7 +9,7 @@ import { StatusMark } from '../../parts/status-mark.tsx';
 import { now } from '../../store/clock.ts';
 import { outlineIndex } from '../../store/outline-index.ts';
 import { listPath, returnFrom } from '../sessions/place.ts';
-import { costReason, statusOf } from '../sessions/row-text.ts';
+import { costReason, count, statusOf } from '../sessions/row-text.ts';
 import { mayHaveBroken } from './cache/may-have-broken.ts';
 import { lensAddress } from './lens-address.ts';
 import { SessionActions } from './session-actions.tsx';
@@ -141,7 +141,8 @@ function Notes({ session }: { session: Session }) {
       {fork_of_session_id !== undefined && (
         <p class="session-note" data-note="fork">
           ⑂ goes on from <a href={hrefOf(`/sessions/${fork_of_session_id}`)}>another session</a>
-          {rollup.inherited_calls !== undefined && `: ${rollup.inherited_calls} calls of its history count there`}
+          {rollup.inherited_calls !== undefined &&
+            `: ${count(rollup.inherited_calls, 'call')} of its history ${rollup.inherited_calls === 1 ? 'counts' : 'count'} there`}
         </p>
       )}
       {parent_session_id !== undefined && (

@@ -57,8 +57,9 @@ export function DeleteDialog({ session, onClose, onDone }: DialogProps<void>) {
         </strong>
       </p>
       <p>
-        It goes from all lists and sums, for good. Its {grouped(session.raw_turn_count)} recorded calls stay in the
-        record with their bytes, so that the record can still be proven unaltered. To remove the bytes as well:{' '}
+        It goes from all lists and sums, for good. Its {grouped(session.raw_turn_count)} recorded{' '}
+        {session.raw_turn_count === 1 ? 'call stays in the record with its' : 'calls stay in the record with their'}{' '}
+        bytes, so that the record can still be proven unaltered. To remove the bytes as well:{' '}
         <code>POST /v1/admin/sessions/{session.id}/purge</code>
       </p>
       {error !== null && <Problem error={error} />}

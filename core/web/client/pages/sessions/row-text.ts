@@ -13,7 +13,8 @@ const LIVE_MS = 5 * 60_000;
 export const statusOf = ({ live, last_seen_at, rollup }: Session, now: number): RowStatus =>
   live && now - Date.parse(last_seen_at) <= LIVE_MS ? 'live' : rollup.status;
 
-const count = (number: number, one: string, many = `${one}s`): string =>
+/** '1 call', '2 calls'. */
+export const count = (number: number, one: string, many = `${one}s`): string =>
   `${grouped(number)} ${number === 1 ? one : many}`;
 
 /** LLM calls, those beside the conversation included. */

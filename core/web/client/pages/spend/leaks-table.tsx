@@ -44,7 +44,8 @@ export const LeaksTable = ({ leaks, total }: { leaks: Leaks; total: number }) =>
     )}
     {leaks.sessions_waiting > 0 && (
       <p class="muted">
-        <Count name="sessions_waiting" count={leaks.sessions_waiting} /> sessions are still to be looked at
+        <Count name="sessions_waiting" count={leaks.sessions_waiting} />{' '}
+        {leaks.sessions_waiting === 1 ? 'session is' : 'sessions are'} still to be looked at
       </p>
     )}
   </section>

@@ -29,7 +29,8 @@ export function TraceRow({ trace, number }: { trace: number; number: number }) {
         {errors > 0 && <StatusMark status="error" word={`${errors} ${errors === 1 ? 'error' : 'errors'}`} />}
         {status === 'partial' && <StatusMark status="partial" word="cut off" />}
         <span>
-          <Count count={traces.span_count[trace] ?? 0} name="span_count" /> steps
+          <Count count={traces.span_count[trace] ?? 0} name="span_count" />{' '}
+          {traces.span_count[trace] === 1 ? 'step' : 'steps'}
         </span>
         <a
           class="trace-link"
