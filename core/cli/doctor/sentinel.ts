@@ -121,7 +121,7 @@ async function post(
       outgoing.on('error', why);
       outgoing.end(bytes);
     } catch (error) {
-      why(error as NodeJS.ErrnoException); // an address that cannot be asked at all
+      why(error as NodeJS.ErrnoException); // an address to which no request can be made
     }
   });
 }

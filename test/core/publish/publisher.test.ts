@@ -239,7 +239,10 @@ for (const how of ['refuses connections', 'accepts them and never responds'] as 
     assert.ok(performance.now() - from < 2_000);
     await eventually(() => publisher.state().reason !== null);
     const { queued, dropped, published, failed } = publisher.state();
-    assert.equal({ queued, dropped, published, failed }, { queued: 100, dropped: 9_900 + MANY, published: 0, failed: 0 });
+    assert.equal(
+      { queued, dropped, published, failed },
+      { queued: 100, dropped: 9_900 + MANY, published: 0, failed: 0 },
+    );
     assert.match(await text(), 'svc_publish_broker_up{to="kafka"} 0');
     const stop = performance.now();
     await publisher.close(5_000);

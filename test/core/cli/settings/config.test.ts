@@ -180,7 +180,7 @@ test('the mode of the file and a link to it stay', async () => {
 
 test('a file that others can read is for its user alone once a secret is written into it, and a line says so', async () => {
   const mode = () => (statSync(file()).mode & 0o777).toString(8);
-  const said = `Others could read ${file()}; now that a secret is in it, only you can\n`;
+  const line = `Others could read ${file()}; now that a secret is in it, only you can\n`;
   write('');
   for (const [open, narrowed] of [
     [0o644, '600'],
@@ -191,7 +191,7 @@ test('a file that others can read is for its user alone once a secret is written
     assert.not.match((await config('set', 'log.level', 'warn')).err, 'Others could read', 'no secret');
     assert.is(mode(), open.toString(8));
     const { status, err } = await config('set', 'api.token', 'planted-token-of-a-team');
-    assert.equal([status, err.includes(said)], [0, true], err);
+    assert.equal([status, err.includes(line)], [0, true], err);
     assert.is(mode(), narrowed);
   }
   assert.not.match((await config('set', 'api.token', 'planted-token-of-another')).err, 'Others could read');
