@@ -16,7 +16,9 @@ export type Scored = {
 };
 
 const MOST_MATCHES = 3;
-const MOST_COUNTED = 200;
+const MOST_COUNTED = 200; // of each word
+const MOST_LOOKED_AT = 20_000; // places of all words
+const SHORT = 3; // letters; a shorter word stands in most others, and says nothing there
 
 const LEVEL = { exact: 3, words: 2, parts: 1.5 };
 
@@ -46,23 +48,27 @@ export function scoreOf(query: TextQuery, texts: readonly PlacedText[]): Scored 
 function wordsScore(query: TextQuery, texts: readonly PlacedText[], characters: number): Scored | null {
   if (query.words.length === 0) return null;
   const pattern = anyOfPattern(query.words.map(({ text }) => text));
-  const found = new Map<string, { whole: boolean; match: Match }>();
-  let counted = 0;
+  const short = new Set(query.words.flatMap(({ text, cjk }) => (cjk || text.length >= SHORT ? [] : [text])));
+  const found = new Map<string, { whole: boolean; match: Match; count: number }>();
+  let lookedAt = 0;
   let nearest = Number.POSITIVE_INFINITY;
   for (const placed of texts) {
     const last = new Map<string, number>();
     for (const { 0: matched, index } of placed.text.matchAll(pattern)) {
-      counted += 1;
+      if (++lookedAt > MOST_LOOKED_AT) break;
       const word = matched.toLowerCase();
-      const before = found.get(word);
       const whole = isAligned(placed.text, index, matched.length);
-      if (!before || (whole && !before.whole)) found.set(word, { whole, match: shown(placed, index, matched.length) });
+      if (!whole && short.has(word)) continue;
+      const before = found.get(word);
+      const count = Math.min((before?.count ?? 0) + 1, MOST_COUNTED);
+      if (before && (before.whole || !whole)) before.count = count;
+      else found.set(word, { whole, count, match: shown(placed, index, matched.length) });
       last.set(word, index);
       if (last.size === query.words.length) nearest = Math.min(nearest, index - Math.min(...last.values()));
-      if (counted === MOST_COUNTED) break;
     }
   }
   if (found.size === 0) return null;
+  const counted = [...found.values()].reduce((sum, { count }) => sum + count, 0);
   const all = found.size >= query.words.length;
   const whole = [...found.values()].filter((one) => one.whole).length;
   const level = all
