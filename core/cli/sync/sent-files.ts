@@ -32,6 +32,22 @@ export async function openSentFiles(folder: string, installation: string): Promi
   const path = join(sentFolder(folder), `${installation}.json`);
   const files = await readSent(path);
   const changed = new Map<string, SentFile | null>();
+  let saving: Promise<void> = Promise.resolve();
+  const write = async () => {
+    if (changed.size === 0) return;
+    const stored = await readSent(path);
+    for (const [file, sent] of changed) {
+      if (sent) stored.set(file, sent);
+      else stored.delete(file);
+    }
+    changed.clear();
+    await mkdir(sentFolder(folder), { recursive: true, mode: 0o700 });
+    const temporary = `${path}.${process.pid}.new`;
+    await writeFile(temporary, JSON.stringify({ version: VERSION, files: Object.fromEntries(stored) }), {
+      mode: 0o600,
+    });
+    await rename(temporary, path); // a reader sees all of it
+  };
   return {
     isSent: ({ path: file, bytes, mtimeMs }) => {
       const sent = files.get(file);
@@ -51,20 +67,9 @@ export async function openSentFiles(folder: string, installation: string): Promi
         changed.set(file, null);
       }
     },
-    save: async () => {
-      if (changed.size === 0) return;
-      const stored = await readSent(path);
-      for (const [file, sent] of changed) {
-        if (sent) stored.set(file, sent);
-        else stored.delete(file);
-      }
-      changed.clear();
-      await mkdir(sentFolder(folder), { recursive: true, mode: 0o700 });
-      const temporary = `${path}.${process.pid}.new`;
-      await writeFile(temporary, JSON.stringify({ version: VERSION, files: Object.fromEntries(stored) }), {
-        mode: 0o600,
-      });
-      await rename(temporary, path); // a reader sees all of it
+    save: () => {
+      saving = saving.catch(() => {}).then(write); // one after the other: they have one temporary file
+      return saving;
     },
   };
 }
