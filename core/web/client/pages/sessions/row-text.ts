@@ -51,14 +51,17 @@ export const whoText = ({ agent_name, harness_id, project, cwd }: Session): stri
 const lastFolder = (cwd = ''): string => cwd.split(/[\\/]/).findLast((folder) => folder !== '') ?? '';
 
 /** Why the cost is not known, or is only a part; null: it is whole. */
-export function costReason({ rollup: { usage, kind_counts } }: Session): string | null {
+export function costReason(session: Session): string | null {
+  const { usage, error_count } = session.rollup;
   const { cost_usd, unpriced_models } = usage;
   if (unpriced_models.length > 0) {
     const models = unpriced_models.join(', ');
     return cost_usd === null ? `no price is known for ${models}` : `more than this: no price is known for ${models}`;
   }
   if (cost_usd !== null) return null;
-  return Object.keys(kind_counts).length === 0 ? 'no call yet' : 'no call was answered';
+  const calls = callsOf(session);
+  if (calls === 0) return 'no call yet';
+  return error_count < calls ? 'no answer states its usage' : 'no call was answered';
 }
 
 /** From the first call to the last, in microseconds. */

@@ -184,7 +184,10 @@ test('a cost that is not known, or is not whole, has its reason', () => {
     costReason(session({}, { usage: { ...usage, unpriced_models: ['a', 'b'] } })) ?? '',
     /^more than this.*a, b/,
   );
-  assert.is(costReason(session({}, { usage: { ...usage, cost_usd: null } })), 'no call was answered');
+  const unknown = { usage: { ...usage, cost_usd: null }, kind_counts: { main: 2 } };
+  assert.is(costReason(session({}, { ...unknown, error_count: 2 })), 'no call was answered');
+  assert.is(costReason(session({}, { ...unknown, error_count: 1 })), 'no answer states its usage');
+  assert.is(costReason(session({}, { ...unknown, kind_counts: {} })), 'no call yet');
 });
 
 test('the lines to paste are those of the banner', () => {

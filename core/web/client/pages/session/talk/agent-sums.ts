@@ -1,6 +1,6 @@
 /** The sums of sub-agents: what the calls of each cost in one trace, without those of the agents below it. */
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
-import { tokensOf } from './step-facts.ts';
+import { mayHaveCost, tokensOf } from './step-facts.ts';
 
 export type AgentSums = {
   calls: number;
@@ -42,8 +42,7 @@ function sums(columns: OutlineColumns): Map<string, AgentSums> {
     const tokens = tokensOf(columns, span);
     sum.tokens += tokens;
     const cost = spans.cost_usd[span] ?? Number.NaN;
-    if (Number.isNaN(cost))
-      sum.isAtLeast ||= tokens > 0; // what was refused used nothing that has a price
+    if (Number.isNaN(cost)) sum.isAtLeast ||= mayHaveCost(spans.status[span] === failed, tokens);
     else sum.cost_usd = (sum.cost_usd ?? 0) + cost;
   }
   return found;

@@ -2,7 +2,7 @@
 import { Cost } from '../../../parts/figure.tsx';
 import { outlineIndex } from '../../../store/outline-index.ts';
 import { besideWords } from './call-words.ts';
-import { stepFacts, tokensOf } from './step-facts.ts';
+import { mayHaveCost, stepFacts, tokensOf } from './step-facts.ts';
 import { useTalk } from './talk-context.ts';
 
 export function BesideRow({ trace, many }: { trace: number; many: number }) {
@@ -11,12 +11,12 @@ export function BesideRow({ trace, many }: { trace: number; many: number }) {
   let cost: number | null = null;
   let isAtLeast = false;
   for (const span of outlineIndex(columns).spansOf.of(trace)) {
-    const { kind, call_kind, cost_usd } = stepFacts(columns, span);
+    const { kind, call_kind, cost_usd, status } = stepFacts(columns, span);
     const words = kind === 'llm' && call_kind !== 'offshoot:compaction' ? besideWords(call_kind) : null;
     if (words === null) continue;
     counts.set(words, (counts.get(words) ?? 0) + 1);
     if (cost_usd !== null) cost = (cost ?? 0) + cost_usd;
-    else isAtLeast ||= tokensOf(columns, span) > 0;
+    else isAtLeast ||= mayHaveCost(status === 'error', tokensOf(columns, span));
   }
   return (
     <p class="talk-beside">

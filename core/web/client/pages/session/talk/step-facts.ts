@@ -47,6 +47,9 @@ export function stepFacts({ spans, names, traces }: OutlineColumns, span: number
 export const tokensOf = ({ spans }: OutlineColumns, span: number): number =>
   (spans.input_tokens[span] ?? 0) + (spans.output_tokens[span] ?? 0);
 
+/** Whether a call without a cost may have cost something: its answer may state no usage, but what was refused used nothing. */
+export const mayHaveCost = (isRefused: boolean, tokens: number): boolean => tokens > 0 || !isRefused;
+
 /** A number of a column; null: it is not known. */
 export const known = (cell: number | undefined): number | null =>
   cell === undefined || Number.isNaN(cell) ? null : cell;

@@ -79,9 +79,10 @@ function CallLine({ facts, span }: { facts: StepFacts; span: number }) {
   );
 }
 
-const noCost = ({ isHistory }: StepFacts, tokens: number): string => {
+const noCost = ({ isHistory, status }: StepFacts, tokens: number): string => {
   if (isHistory) return 'it counts in the session it comes from';
-  return tokens > 0 ? 'no known price' : 'the call was not answered';
+  if (tokens > 0) return 'no known price';
+  return status === 'error' ? 'the call was not answered' : 'its answer states no usage';
 };
 
 /** How the answer ended, where it did not end by itself; the provider's own sentence, as it came. */

@@ -23,4 +23,8 @@ test('a call whose model has no known price makes the sum a part', () => {
   assert.is(sumsOf(call('unpriced', { input_tokens: 3, cost_usd: null }), priced).isAtLeast, true);
 });
 
+test('so does one whose answer states no usage', () => {
+  assert.is(sumsOf(call('answered', { status: 'ok', cost_usd: null }), priced).isAtLeast, true);
+});
+
 test.run();
