@@ -123,6 +123,7 @@ function Row({ row: { depth, key, type, value, size, isOpen } }: { row: JsonRow 
           type="button"
           onClick={(event) => {
             event.stopPropagation();
+            event.currentTarget.closest<HTMLElement>('[tabindex]:not(button)')?.focus(); // the button goes
             setWhole(true);
           }}
         >

@@ -28,7 +28,9 @@ export function SessionHead() {
         <a
           class="back"
           href={hrefOf(listPath())}
-          onClick={() => returnFrom(id)}
+          onClick={({ ctrlKey, metaKey, shiftKey }) => {
+            if (!ctrlKey && !metaKey && !shiftKey) returnFrom(id); // else it opens elsewhere
+          }}
           title="Back to the sessions (u)"
           aria-label="Back to the sessions"
           aria-keyshortcuts="u"

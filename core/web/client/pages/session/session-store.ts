@@ -17,6 +17,7 @@ import { type SessionFind, type Sought, sessionFind } from './find/session-find.
 
 /** For the texts of the first screen; then the rest of the outline is read whether they have come or not. */
 const REST_MS = 500;
+const UNKNOWN: ReadonlySet<string> = new Set(['trace-unknown', 'span-unknown']);
 
 export type SessionStore = {
   id: string;
@@ -76,7 +77,7 @@ export function sessionStore(id: string, reads: SessionReads, place: FirstPlace 
   );
   /** A trace that is unknown was derived anew: the outline has those that took its place. */
   const onTextFailure = (error: unknown): never => {
-    if (error instanceof ProblemError && error.status === 404) outline.refresh();
+    if (error instanceof ProblemError && UNKNOWN.has(error.code)) outline.refresh();
     throw error;
   };
   const texts = spanWindow(

@@ -71,7 +71,8 @@ function Tools({ q, sort, onChange }: ToolsProps) {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => () => clearTimeout(timer.current), []);
   useEffect(() => {
-    if (input.current && timer.current === undefined) input.current.value = q; // not while somebody types
+    const box = input.current;
+    if (box && timer.current === undefined && box.value.trim() !== q) box.value = q; // not while somebody types
   }, [q]);
   return (
     <div class="skill-tools">

@@ -10,6 +10,7 @@ export type BodyEvent = { name: string; id: string; data: string };
 export type BodyForm = { views: BodyView[]; text: string | null; json: { value: unknown } | null; events: BodyEvent[] };
 
 const MOST_JSON_CHARACTERS = 32_000_000;
+const MOST_EXACT_CHARACTERS = 2_000_000; // each value of which is looked at a second time
 
 /** @param bytes decoded @param contentType as its header says it, '' for none */
 export function bodyForm(bytes: Uint8Array, contentType: string): BodyForm {
@@ -36,10 +37,20 @@ function textOf(bytes: Uint8Array): string | null {
 export function jsonOf(text: string): { value: unknown } | null {
   if (text.length > MOST_JSON_CHARACTERS || !/^\s*[[{"]/.test(text)) return null;
   try {
-    return { value: exactly(text, numeral) };
+    return { value: parsed(text) };
   } catch {
     return null;
   }
+}
+
+/** With the digits of its numbers as they were recorded, where that takes neither long nor more depth than there is. */
+function parsed(text: string): unknown {
+  try {
+    if (text.length <= MOST_EXACT_CHARACTERS) return exactly(text, numeral);
+  } catch {
+    // nested too deeply for the second look, or no JSON
+  }
+  return JSON.parse(text) as unknown;
 }
 
 type Reviver = (key: string, value: unknown, context?: { source?: string }) => unknown;
