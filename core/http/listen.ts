@@ -46,7 +46,7 @@ const CODES: Record<number, string> = {
 };
 
 type Limits = {
-  /** For a request's head, from the connection's start or the last response's end. */
+  /** For a request's head, from the connection's start, or from the first byte of a later request. */
   headMs: number;
   /** For a whole request, head and body. */
   requestMs: number;
