@@ -1,9 +1,10 @@
--- Since when a budget has been watched with its limit. What is spent late raises an event for a period that has ended where the budget was
+-- Since when a budget has been watched with a limit. What is spent late raises an event for a period that has ended where the budget was
 -- watched before that end; one that is new, or whose limit was changed, does not look back. (core/db/budget/crossings.ts)
 create table svc.watched_budgets (
-  budget    text primary key,               -- as in svc.budget_crossings
+  budget    text not null,                  -- as in svc.budget_crossings
   limit_usd numeric not null,
-  since     timestamptz not null default now()
+  since     timestamptz not null default now(),
+  primary key (budget, limit_usd)           -- of several processes each may have a limit of its own
 );
 
 -- The same as in svc.removed_spend, of each call that has a name, so that a call which comes back, by the transcript of its session or of

@@ -16,6 +16,7 @@ import {
   crossBudgets,
   crossingsAfter,
   endDelivery,
+  forgetBudgets,
   lastCrossing,
   takeDelivery,
 } from './budget/crossings.ts';
@@ -219,6 +220,7 @@ export const operations = {
   lastCrossing,
   takeDelivery,
   endDelivery,
+  forgetBudgets,
   budgetStates,
   readStatus,
   readTrace,

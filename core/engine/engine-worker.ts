@@ -104,7 +104,7 @@ async function open() {
         ...{ database, priceOf: reader.priceOf, precedence, pause, signal, log, metrics },
       })
     : null;
-  const budgets = data.budgets
+  const budgets = data.derive
     ? (await import('./budget/run-budgets.ts')).runBudgets({
         ...{ database, watched: data.budgets, signal, log, metrics },
       })

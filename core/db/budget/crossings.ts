@@ -60,16 +60,24 @@ const SPENT = sql`
         - coalesce((select sum(x.cost_usd) from svc.session_removals m join svc.stat_cells x on x.session_id = m.session_id
                      where ${WITHIN} and (b.project is null or x.project = b.project)), 0) as usd) spent`;
 
-/** Records since when each budget has had its limit: written when one is new or was changed. */
+/** Records since when each budget has had its limit. */
 const watch = (tx: Sql, budgets: readonly PeriodBudget[]) =>
   tx.rows(sql`
-    insert into svc.watched_budgets as w (budget, limit_usd)
+    insert into svc.watched_budgets (budget, limit_usd)
     select r.budget, r.limit_usd from ${rowsOf(budgets)}
      where not exists (select from svc.watched_budgets k where k.budget = r.budget and k.limit_usd = r.limit_usd)
-     order by r.budget
-    on conflict (budget) do update set limit_usd = excluded.limit_usd, since = now() where w.limit_usd <> excluded.limit_usd`);
+     order by 1, 2
+    on conflict (budget, limit_usd) do nothing`);
 
-/** Of the open period it always holds, after `watch`. */
+/** Forgets that others than these were watched: one that is set again later is a new one. */
+export async function forgetBudgets(db: Sql, { budgets }: { budgets: PeriodBudget[] }): Promise<null> {
+  await db.rows(sql`
+    delete from svc.watched_budgets w
+     where not exists (select from ${rowsOf(budgets)} where r.budget = w.budget and r.limit_usd = w.limit_usd)`);
+  return null;
+}
+
+/** Of the open period it holds after `watch`. */
 const IS_WATCHED = sql`
   exists (select from svc.watched_budgets w
            where w.budget = b.budget and w.limit_usd = b.limit_usd and w.since at time zone 'UTC' < ${ENDS})`;

@@ -1,5 +1,6 @@
 /** What removed sessions have cost, by day and project: budgets count it, since it has been spent. */
 import { type SQL, sql } from 'drizzle-orm';
+import { claimMarkOf } from '../derive/transcript-claims.ts';
 import type { Sql } from '../sql.ts';
 import { isTranscripts } from '../store/insert-nodes.ts';
 
@@ -10,77 +11,65 @@ const FIRST_DAY = sql`(date_trunc('month', now() at time zone 'UTC') - interval 
  * Records the spend of sessions before it is removed, within the transaction by which budgets stop seeing it in the totals. No fold may be
  * able to commit to the sessions. A call that the transcripts of another session hold too is taken out when that session is derived again;
  * one that counts elsewhere already is not recorded, though a node of it may be left from before.
+ *
+ * What names a call, and whether it counts elsewhere, is in other tables than its cost. Rows of all are brought together by a group, never by a
+ * join: of a table that has just grown the planner expects so little that it would compare each call with all others of its session.
  */
 export async function recordRemovedSpend(tx: Sql, { session_ids, nodes }: RemovedSpend): Promise<void> {
-  const spent = sql`
-      from svc.nodes n
-     where n.session_id = any(${session_ids}::uuid[]) and ${nodes}
-       and n.cost_usd > 0 and svc.day_of(n.created_at) >= ${FIRST_DAY}
-       and (n.session_id, n.call_id) not in (
-         select t.session_id, t.call_id from svc.transcript_claims t
-          where t.session_id = any(${session_ids}::uuid[])
-            and (t.owner_session_id <> t.session_id or t.owner_turn_id is not null))`;
-  await addSpend(
-    tx,
-    sql`select svc.day_of(n.created_at), svc.project_digest(n.project), sum(n.cost_usd) ${spent} group by 1, 2`,
-  );
-  await recordCalls(tx, { session_ids, spent });
+  await tx.rows(sql`
+    with facts (session_id, call, call_key, day, project, cost_usd, counts_elsewhere) as (
+      select n.session_id, case when ${isTranscripts(sql`n`)} then n.call_id else n.raw_turn_id::text end,
+             null::bytea, svc.day_of(n.created_at), n.project, n.cost_usd, false
+        from svc.nodes n
+       where n.session_id = any(${session_ids}::uuid[]) and ${nodes}
+         and n.cost_usd > 0 and svc.day_of(n.created_at) >= ${FIRST_DAY}
+       union all
+      select k.session_id, k.raw_turn_id::text, k.call_key, null, null, null, false
+        from svc.calls k where k.session_id = any(${session_ids}::uuid[])
+       union all
+      select t.session_id, t.call_id, t.call_key, null, null, null, t.owner_session_id <> t.session_id or t.owner_turn_id is not null
+        from svc.transcript_claims t where t.session_id = any(${session_ids}::uuid[])),
+    calls as materialized (
+      select any_value(call_key) as call_key, any_value(day) as day, svc.project_digest(any_value(project)) as project_digest,
+             sum(cost_usd) as cost_usd
+        from facts
+       group by session_id, call
+      having sum(cost_usd) > 0 and not bool_or(counts_elsewhere)),
+    spend as (${addSpend(sql`select day, project_digest, sum(cost_usd) as cost_usd from calls group by 1, 2`)})
+    insert into svc.removed_calls as r (call_key, day, project_digest, cost_usd)
+    select call_key, day, project_digest, sum(cost_usd)
+      from calls
+     where call_key is not null
+     group by 1, 2, 3
+     order by 1, 2, 3
+    on conflict (call_key, day, project_digest) do update set cost_usd = r.cost_usd + excluded.cost_usd`);
   await tx.rows(sql`delete from svc.removed_spend where day < ${FIRST_DAY}`);
   await tx.rows(sql`delete from svc.removed_calls where day < ${FIRST_DAY}`);
 }
 
-/** @param sums rows of (day, project_digest, cost_usd) @param before what these are read from: common table expressions */
-const addSpend = (tx: Sql, sums: SQL, before = sql``) =>
-  tx.rows(sql`
-    with ${before} sums (day, project_digest, cost_usd) as (${sums})
-    insert into svc.removed_spend as r (day, project_digest, cost_usd)
-    select day, project_digest, cost_usd from sums order by 1, 2
-    on conflict (day, project_digest) do update set cost_usd = r.cost_usd + excluded.cost_usd`);
-
-/**
- * What names a call is in another table than its cost. Rows of both are brought together by a group, never by a join: of a table that has
- * just grown the planner expects so little that it would compare each call with all others of its session.
- */
-const recordCalls = (tx: Sql, { session_ids, spent }: { session_ids: string; spent: SQL }) =>
-  tx.rows(sql`
-    with facts (session_id, call, call_key, day, project, cost_usd) as (
-      select n.session_id, case when ${isTranscripts(sql`n`)} then n.call_id else n.raw_turn_id::text end,
-             null::bytea, svc.day_of(n.created_at), n.project, n.cost_usd ${spent}
-       union all
-      select k.session_id, k.raw_turn_id::text, k.call_key, null, null, null
-        from svc.calls k where k.session_id = any(${session_ids}::uuid[])
-       union all
-      select t.session_id, t.call_id, t.call_key, null, null, null
-        from svc.transcript_claims t where t.session_id = any(${session_ids}::uuid[])),
-    named as (
-      select any_value(call_key) as call_key, any_value(day) as day, any_value(project) as project, sum(cost_usd) as cost_usd
-        from facts
-       group by session_id, call)
-    insert into svc.removed_calls as r (call_key, day, project_digest, cost_usd)
-    select call_key, day, svc.project_digest(project), sum(cost_usd)
-      from named
-     where call_key is not null and cost_usd > 0
-     group by 1, 2, 3
-     order by 1, 2, 3
-    on conflict (call_key, day, project_digest) do update set cost_usd = r.cost_usd + excluded.cost_usd`);
+/** @param sums rows of day, project_digest and cost_usd */
+const addSpend = (sums: SQL): SQL => sql`
+  insert into svc.removed_spend as r (day, project_digest, cost_usd)
+  select day, project_digest, cost_usd from (${sums}) s order by 1, 2
+  on conflict (day, project_digest) do update set cost_usd = r.cost_usd + excluded.cost_usd`;
 
 /**
  * Takes out of the removed spend what the claims of a session say that it counts, within the transaction that stores the nodes of its
- * transcripts' calls. While the session's own removal is under way they stay removed: it is derived again after that.
+ * transcripts' calls. While the session's own removal is under way they stay removed: it is derived again after that. So it is where its
+ * claims have changed since they were read.
+ * @param claim_mark of the claims that the nodes were made with
  */
-export const countReturned = (tx: Sql, session_id: string) =>
-  addSpend(
-    tx,
-    sql`select day, project_digest, -sum(cost_usd) from returned group by 1, 2`,
-    sql`
-    returned as (
+export const countReturned = (tx: Sql, session_id: string, claim_mark: number) =>
+  tx.rows(sql`
+    with returned as (
       delete from svc.removed_calls r
        where r.call_key in (
          select t.call_key from svc.transcript_claims t
           where t.session_id = ${session_id}::uuid and t.owner_session_id = t.session_id and t.owner_turn_id is null
-            and (select exists (select from svc.removed_calls)) and not ${isRemoved(sql`t.session_id`)})
-      returning r.day, r.project_digest, r.cost_usd),`,
-  );
+            and (select exists (select from svc.removed_calls)) and not ${isRemoved(sql`t.session_id`)}
+            and ${claimMarkOf(session_id)} = ${claim_mark}::bigint)
+      returning r.day, r.project_digest, r.cost_usd)
+    ${addSpend(sql`select day, project_digest, -sum(cost_usd) as cost_usd from returned group by 1, 2`)}`);
 
 type RemovedSpend = {
   /** An array of uuid, as text. */

@@ -125,7 +125,7 @@ export async function writeTranscripts(
     replaceCalls(tx, session_id, { gone, calls }),
     replaceCallNodes(tx, session_id, { gone, nodes }),
     writeReading(tx, session_id, reading),
-    reading ? countReturned(tx, session_id) : null,
+    reading ? countReturned(tx, session_id, reading.claim_mark) : null,
   ]);
 }
 

@@ -16,16 +16,22 @@ const FIRST_AGAIN_MS = 1_000;
 const MOST_AGAIN_MS = 600_000;
 const GIVEN_UP_SECONDS = 3 * 86_400;
 
-type Deps = { database: Database; watched: Budgets; signal: AbortSignal; log: Logger; metrics: Metrics };
+/** `watched` null: none is, and what was before is forgotten. */
+type Deps = { database: Database; watched: Budgets | null; signal: AbortSignal; log: Logger; metrics: Metrics };
+type WatchDeps = Deps & { watched: Budgets };
 
 /** @returns a promise that resolves after the signal, when no delivery is under way */
 export async function runBudgets(deps: Deps): Promise<void> {
-  const { signal, log } = deps;
+  const { database, watched, signal, log } = deps;
   let isAway = false;
+  let areOthersForgotten = false;
   while (!signal.aborted) {
     try {
-      await cross(deps);
-      await deliver(deps);
+      if (!areOthersForgotten) await database.execute('forgetBudgets', { budgets: watched?.budgets ?? [] });
+      areOthersForgotten = true;
+      if (watched === null) return;
+      await cross({ ...deps, watched });
+      await deliver({ ...deps, watched });
       isAway = false;
     } catch (error) {
       const isWaitedFor = error instanceof DatabaseError && error.transient;
@@ -36,7 +42,7 @@ export async function runBudgets(deps: Deps): Promise<void> {
   }
 }
 
-async function cross({ database, watched, log, metrics }: Deps): Promise<void> {
+async function cross({ database, watched, log, metrics }: WatchDeps): Promise<void> {
   const { budgets, webhook } = watched;
   for (const crossing of await database.execute('crossBudgets', { budgets, webhook: webhook !== null })) {
     const { crossing_id: _, ...shown } = crossing;
@@ -45,7 +51,7 @@ async function cross({ database, watched, log, metrics }: Deps): Promise<void> {
   }
 }
 
-async function deliver({ database, watched: { webhook }, signal, log }: Deps): Promise<void> {
+async function deliver({ database, watched: { webhook }, signal, log }: WatchDeps): Promise<void> {
   if (!webhook) return;
   while (!signal.aborted) {
     const due = await database.execute('takeDelivery', { ms: LEASE_MS });

@@ -99,7 +99,10 @@ databaseSuite('crossings of budgets', (test, database) => {
         .padEnd(10, '-01');
       assert.equal(await late(5), [], 'a new budget does not report the past');
       await database().sql(`update svc.watched_budgets set since = now() - interval '70 days'`);
+      const restart = (limit_usd: number) => database().execute('forgetBudgets', { budgets: budget(limit_usd) });
+      await restart(6);
       assert.equal(await late(6), [], 'nor does one whose limit was changed');
+      await restart(5);
       assert.equal(await late(5), [], 'nor where it was changed back');
       await database().sql(`update svc.watched_budgets set since = now() - interval '70 days'`);
       const found = (await Promise.all([late(5), late(5), late(5)])).flat();
@@ -107,6 +110,13 @@ databaseSuite('crossings of budgets', (test, database) => {
       assert.equal(await late(5), []);
       await put(database(), [ended(period, 2)]);
       assert.equal(await late(5), [], 'nothing before that period is looked at');
+      await put(database(), [ended(period, 1)]);
+      await forget(database());
+      assert.equal(await late(7), [], 'of another process, with another limit');
+      assert.equal(await late(5), [[start, 9]], 'whose limit takes nothing from this one');
+      await database().execute('forgetBudgets', { budgets: [] });
+      await forget(database());
+      assert.equal(await late(5), [], 'one that nobody watched for a while is new');
     }
     const [{ budget, crossing_id } = {}] = await database().execute('crossingsAfter', { after: 0, limit: 1 });
     const taken = await database().execute('takeDelivery', { ms: 60_000 });

@@ -71,7 +71,15 @@ test('a session of 5,000 calls with 50,000 claims is removed, and comes back by 
     await database.sql('delete from svc.calls'); // as the removal goes on
     const [first = ''] = COPIES;
     await database.sql('update svc.transcript_claims set owner_session_id = $1::uuid, owner_turn_id = null', [first]);
-    const returned = await timed(pool.sqlFor(60_000).transaction((tx) => countReturned(tx, first)));
+    const [{ mark } = {}] = await database.sql(
+      'select mark::integer from svc.transcript_claim_marks where session_id = $1',
+      [first],
+    );
+    const returns = (claim_mark: number) =>
+      pool.sqlFor(60_000).transaction((tx) => countReturned(tx, first, claim_mark));
+    await returns(Number(mark) - 1);
+    assert.equal(await removed(), { usd: CALLS, calls: CALLS }, 'its claims have changed since they were read');
+    const returned = await timed(returns(Number(mark)));
     assert.equal(await removed(), { usd: 0, calls: 0 });
     assert.ok(began < MOST_MS && returned < MOST_MS, `${began} ms, ${returned} ms`);
   } finally {
