@@ -7,13 +7,16 @@ const KEYS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)/g,
   /\bsk-[A-Za-z0-9_-]{16,}/g, // OpenAI, Anthropic and many that follow them
   /\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})/g,
-  /\bgl(?:pat|rt|dt|cbt|ptt|ft|soat)-[\w-]{16,}/g, // GitLab
-  /\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b/g, // AWS
+  /\bgl(?:agent|cbt|dt|ffct|ft|imt|oas|pat|ptt|rt|soat)-[\w-]{16,}(?:\.[\w-]+)*/g, // GitLab
+  /\b(?:A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA)[A-Z0-9]{16}\b/g, // AWS
+  /\bABSK[A-Za-z0-9+/=]{40,}/g,
   /\bAIza[\w-]{30,}/g, // Google
-  /\bya29\.[\w-]{20,}/g,
+  /\bya29\.[\w-]{16,}/g,
+  /\bGOCSPX-[\w-]{16,}/g,
   /\bxox[a-z]-[\w-]{10,}/g, // Slack
   /\bxapp-[\w-]{10,}/g,
-  /\bhooks\.slack\.com\/(?:services|workflows)\/[\w/]+/g,
+  /\bhooks\.slack\.com\/(?:services|triggers|workflows)\/[\w/]+/g,
+  /\bdiscord(?:app)?\.com\/api\/webhooks\/[\w/-]+/g,
   /\b(?:sk|rk|pk)_(?:live|test)_\w{10,}/g, // Stripe
   /\bwhsec_[\w+/=]{16,}/g,
   /\bSG\.[\w-]{16,}\.[\w-]{16,}/g, // SendGrid
@@ -24,16 +27,22 @@ const KEYS: readonly RegExp[] = [
   /\bhf_[A-Za-z0-9]{20,}/g, // Hugging Face
   /\bdop_v1_[0-9a-f]{40,}/g, // DigitalOcean
   /\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{20,}/g, // Shopify
-  /\b(?:hvs|hvb|s)\.[A-Za-z0-9_-]{24,}/g, // Vault
+  /\b(?:hvb|hvr|hvs|s)\.[A-Za-z0-9_-]{24,}/g, // Vault
   /\btskey-[\w-]{16,}/g, // Tailscale
-  /\blin_api_\w{20,}/g, // Linear
+  /\blin_(?:api|oauth)_\w{20,}/g, // Linear
+  /\bdapi[0-9a-f]{32}\b/g, // Databricks
+  /\b[ps]k-lf-[\w-]{16,}/g, // Langfuse
+  /\blsv2_(?:pt|sk)_\w{20,}/g, // LangSmith
   /\b(?:gsk|xai|fw|pplx|r8|nvapi|dckr_pat|glsa|ATATT)[_-]?[A-Za-z0-9_-]{28,}/g,
+  /\b(?:tvly-|csk-|esecret_|voyage-|pa-|sbp_|rnd_|nfp_|vck_|AGE-SECRET-KEY-1)(?=[\w-]{0,80}\d)[\w-]{24,}/g, // Tavily, Cerebras, Supabase and others
   /\b\d{8,10}:[A-Za-z0-9_-]{35}\b/g, // Telegram
   /(?<=\b(?:AccountKey|SharedAccessKey|sig)=)[A-Za-z0-9+/%=]{20,}/g, // Azure
 ];
 
 /** `scheme://user:password@host` */
 const ADDRESS = /(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/'"]*:)[^\s@/'"]+(?=@)/gi;
+/** `scheme://token@host`: a name that long is none. */
+const TOKEN_ADDRESS = /(?<=\b[a-z][a-z0-9+.-]{0,30}:\/\/)[\w-]{20,}(?=@)/gi;
 /** `Authorization: Bearer …`; matched forwards from the name of the scheme, since a lookbehind at each of many blanks would be quadratic. */
 const SCHEME = /(?<name>\b(?:bearer|basic|digest|token)\s+)(?=[a-z.~]*[\d+/=_-])[\w.~+/=-]{12,}/gi;
 /** A JWT from its first full stop on: the part before it is checked once for each full stop. */
@@ -77,7 +86,11 @@ const TORN_BEGIN = /^\S*/;
 function maskedWhole(text: string): string {
   let result = text;
   for (const key of KEYS) result = result.replace(key, MASKED);
-  result = withoutJwts(result).replace(ADDRESS, MASKED).replace(SCHEME, `$<name>${MASKED}`).replace(FLAG, MASKED);
+  result = withoutJwts(result)
+    .replace(ADDRESS, MASKED)
+    .replace(TOKEN_ADDRESS, MASKED)
+    .replace(SCHEME, `$<name>${MASKED}`)
+    .replace(FLAG, MASKED);
   return withoutAssigned(result);
 }
 
