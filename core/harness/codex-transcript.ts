@@ -28,7 +28,7 @@ export function readCodexTranscript(file: TranscriptFile): TranscriptReading {
       title: null,
     },
     ...{ open: null, awaitingUsage: null, total: null, prompts: [] },
-    hasUsageRecords: records.some((record) => fields(record).type === 'token_usage_record'),
+    hasUsageRecords: false,
   };
   for (const [line, record] of records.entries()) {
     addRecord(reading, record, { line, at: recordTime(record, received_at) });
@@ -68,7 +68,7 @@ type Reading = {
   awaitingUsage: TranscriptCall | null; // the last call, while its usage is unknown
   total: Fields | null; // the last running total
   prompts: number[]; // the length of the history before each message of a person
-  hasUsageRecords: boolean;
+  hasUsageRecords: boolean; // so far: totals say the same again
 };
 
 /** The items of the model's answer so far; the client's next message ends the answer, if nothing before does. */
@@ -199,6 +199,7 @@ function close(
 }
 
 function addUsageRecord(reading: Reading, payload: Fields, { at }: RecordPosition): void {
+  reading.hasUsageRecords = true;
   const usage = isFields(payload.usage) ? payload.usage : null;
   const used = { response_id: text(payload.response_id), usage, thread: text(payload.thread_id) };
   if (reading.open && at !== null) reading.open.until = latest(at, reading.open.until);
@@ -210,7 +211,7 @@ function addUsageRecord(reading: Reading, payload: Fields, { at }: RecordPositio
   reading.tally.projected++;
 }
 
-/** Older files only hold running totals, some of them more than once. */
+/** Older builds of Codex only wrote running totals, some of them more than once; a newer one writes one after each usage record. */
 function addTokenCount(reading: Reading, payload: Fields): boolean {
   const { last_token_usage, total_token_usage } = fields(payload.info);
   if (reading.hasUsageRecords || !isFields(last_token_usage)) return false;

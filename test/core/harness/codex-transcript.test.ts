@@ -78,6 +78,24 @@ test('a usage record names the answer and says what it used', () => {
   assert.equal(calls[0]?.reply.usage_verbatim, usage);
 });
 
+test('a file that a newer build goes on with keeps what the totals before say', () => {
+  const usage = { input_tokens: 50, output_tokens: 7 };
+  const { calls } = read([
+    model,
+    userItem(1, 'Hi'),
+    answerItem(2, 'Hello'),
+    event(3, 'token_count', tokens(30, 3, 30)),
+    userItem(4, 'And now?'),
+    answerItem(5, 'Well'),
+    line('token_usage_record', 6, { response_id: 'resp_2', usage }),
+    event(6, 'token_count', tokens(50, 7, 80)),
+  ]);
+  assert.equal(
+    calls.map(({ reply }) => reply.usage?.input_tokens),
+    [30, 50],
+  );
+});
+
 test('older files tell running totals: each counts once, also when it comes after the tools have run', () => {
   const { calls } = read([
     model,
