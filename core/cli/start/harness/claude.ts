@@ -1,11 +1,11 @@
 /** Claude Code, as `svc start claude` runs it. */
-import { join } from 'node:path';
 import type { Environment } from '../../../config/environment.ts';
 import { baseAt } from '../../../http/whose-call.ts';
 import { UPSTREAMS } from '../../../provider/provider-ids.ts';
+import { type ClaudeSettings, claudeArgument, claudeFiles, managedClaudeFiles } from './claude-settings.ts';
 import type { Launch, StartContext, StartedHarness, Unrecorded } from './harness.ts';
 import { otherAddress } from './provider-address.ts';
-import { jsonSettings, memberOf, textOf } from './read-settings.ts';
+import { textOf } from './read-settings.ts';
 
 const BASE = 'ANTHROPIC_BASE_URL';
 const HEADERS = 'ANTHROPIC_CUSTOM_HEADERS';
@@ -29,35 +29,48 @@ const OTHER_WAYS: Readonly<Record<string, string>> = {
 };
 
 function launch(context: StartContext): Launch | Unrecorded {
-  const { proxy, env, upstreams, envelope } = context;
-  for (const [where, settings] of [['', env] as const, ...settingsOf(context)]) {
-    const other = Object.entries(OTHER_WAYS).find(([variable]) => isOn(textOf(settings[variable])));
-    if (other) return { unrecorded: `${other[0]}${where} sends its calls to ${other[1]}, which svc does not record` };
-    const unrecorded = otherAddress(BASE + where, textOf(settings[BASE]), 'anthropic', context);
-    if (unrecorded) return { unrecorded };
+  const files = claudeFiles(context);
+  const argument = claudeArgument(context);
+  const managed = managedClaudeFiles(context);
+  const process = { where: '', env: context.env };
+  const own = [process, ...files, ...(argument ? [argument] : [])];
+  const unrecorded =
+    [...own, ...managed].map((settings) => otherWay(settings, context)).find((reason) => reason !== null) ??
+    outranking(managed, context);
+  if (unrecorded) return { unrecorded };
+  const setting = own.slice(1).find(({ env }) => env[BASE] !== undefined || env[HEADERS] !== undefined);
+  if (setting && argument) {
+    const variable = setting.env[BASE] === undefined ? HEADERS : BASE;
+    return {
+      unrecorded: `${variable}${setting.where} outranks the environment, and your own --settings leave no place for those of svc`,
+    };
   }
-  const isFirstParty = upstreams.anthropic === UPSTREAMS.anthropic;
+  const variables = {
+    [BASE]: baseAt(context.proxy, 'anthropic'),
+    [HEADERS]: withHeaders(own.findLast(({ env }) => env[HEADERS] !== undefined)?.env[HEADERS], context.envelope),
+  };
+  const isFirstParty = context.upstreams.anthropic === UPSTREAMS.anthropic;
   return {
-    env: {
-      [BASE]: baseAt(proxy, 'anthropic'),
-      [HEADERS]: withHeaders(env[HEADERS], envelope),
-      ...(isFirstParty && withoutLosses(env)),
-    },
-    args: [],
-    hasEnvelope: true,
+    env: { ...variables, ...(isFirstParty && withoutLosses(context.env)) },
+    // in a file: headers may be secret, and arguments are shown to every user of the machine
+    args: setting ? ['--settings', context.writeFile('settings.json', JSON.stringify({ env: variables }))] : [],
+    hasEnvelope: managed.every(({ env }) => env[HEADERS] === undefined),
     remarks: [],
   };
 }
 
-/** Its settings files may set variables, which then outrank those of the process. */
-function settingsOf({ env, cwd, home }: StartContext): [where: string, env: Environment][] {
-  const own = env.CLAUDE_CONFIG_DIR || join(home, '.claude');
-  const files = [
-    join(own, 'settings.json'),
-    join(cwd, '.claude/settings.json'),
-    join(cwd, '.claude/settings.local.json'),
-  ];
-  return files.map((file) => [` in ${file}`, (memberOf(jsonSettings(file), 'env') ?? {}) as Environment]);
+/** Why calls with these variables would be lost. Null: they would not. */
+function otherWay({ where, env }: ClaudeSettings, context: StartContext): string | null {
+  const other = Object.entries(OTHER_WAYS).find(([variable]) => isOn(textOf(env[variable])));
+  if (other) return `${other[0]}${where} sends its calls to ${other[1]}, which svc does not record`;
+  return otherAddress(BASE + where, textOf(env[BASE]), 'anthropic', context);
+}
+
+/** Why calls go past svc wherever it points them: an administrator has set their address. Null: they do not, or that address is svc's. */
+function outranking(managed: readonly ClaudeSettings[], { proxy }: StartContext): string | null {
+  const fixed = managed.findLast(({ env }) => env[BASE] !== undefined);
+  if (!fixed || textOf(fixed.env[BASE]).replace(/\/+$/, '') === baseAt(proxy, 'anthropic')) return null;
+  return `${BASE}${fixed.where} outranks what svc sets`;
 }
 
 /**

@@ -12,6 +12,8 @@ export type StartContext = {
   args: readonly string[];
   cwd: string;
   home: string;
+  /** Where an administrator's settings of the harness are; default: where they are on this system. */
+  managedFolder?: string;
   /** Headers for each call, by which its session is found afterwards. (envelope.ts) */
   envelope: Readonly<Record<string, string>>;
   /** Writes a file that is removed after the run. @returns its path */

@@ -1,5 +1,5 @@
 /** Is an address that a person has set for a harness found wherever the harness reads it, so that its key goes nowhere else? */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
@@ -45,6 +45,72 @@ function unrecorded(command: string, env: Record<string, string> = {}, more: Par
 const COMMENTED = `\uFEFF// at work
 { "provider": { /* "openai": {} */ "openai": { "options": { "baseURL": "${GATEWAY}", }, // "//" is no comment
 }, }, }`;
+
+test('Claude Code: what settings set outranks its environment, so that svc sets it by --settings', () => {
+  const set = (variables: object) => JSON.stringify({ env: variables });
+  const launched = (more: Partial<StartContext> = {}) => {
+    const launch = startedHarness('claude').launch({
+      ...{
+        proxy: 'http://127.0.0.1:4711',
+        upstreams: UPSTREAMS,
+        args: [],
+        cwd: project,
+        home,
+        envelope: { 'x-svc': 'e' },
+      },
+      ...{ writeFile: (name, content) => write(`run/${name}`, content), managedFolder: join(folder, 'etc') },
+      ...{ env: { ANTHROPIC_CUSTOM_HEADERS: 'x-own: process' }, ...more },
+    });
+    if ('unrecorded' in launch) throw new Error(launch.unrecorded);
+    const [option = '', path = ''] = launch.args;
+    return { ...launch, option, settings: path === '' ? null : JSON.parse(readFileSync(path, 'utf8')) };
+  };
+  const failed = (more: Partial<StartContext>, reason: string) =>
+    assert.throws(
+      () => launched(more),
+      ({ message }: Error) => message.includes(reason),
+      reason,
+    );
+  assert.is(launched().option, '');
+  const base = 'http://127.0.0.1:4711/anthropic';
+  const upstreams = { ...UPSTREAMS, anthropic: 'https://gateway.example' };
+  const places = ['home/.claude.json', 'home/.claude/settings.json', 'code/project/.claude/settings.json'];
+  for (const place of [...places, 'code/project/.claude/settings.local.json']) {
+    const path = write(place, set({ ANTHROPIC_BASE_URL: 'https://gateway.example/' }));
+    const { option, settings } = launched({ upstreams });
+    assert.is(option, '--settings', place);
+    assert.is(settings.env.ANTHROPIC_BASE_URL, base, place);
+    failed({}, `in ${path} leads to gateway.example,`);
+    failed({ upstreams, args: ['--settings={}'] }, `in ${path} outranks the environment`);
+    writeFileSync(path, set({ ANTHROPIC_CUSTOM_HEADERS: 'x-own: file' }));
+    assert.is(launched().settings.env.ANTHROPIC_CUSTOM_HEADERS, 'x-own: file\nx-svc: e', place);
+    rmSync(path);
+  }
+  assert.is(launched({ args: ['--settings', '{"env":{"X":"1"}}'] }).option, '', 'it sets neither');
+  const named = ['--settings', '{"env":{"ANTHROPIC_BASE_URL":"https://gateway.example"}}'];
+  failed({ args: named }, 'in its --settings leads to gateway.example,');
+  failed({ args: named, upstreams }, 'in its --settings outranks the environment');
+  assert.is(launched({ args: ['--', ...named] }).option, '', 'what follows is a prompt');
+});
+
+test('Claude Code: what an administrator sets outranks svc', () => {
+  const more = { managedFolder: join(folder, 'etc') };
+  for (const name of ['managed-settings.json', 'managed-settings.d/10-gateway.json']) {
+    const path = write(`etc/${name}`, '{"env":{"ANTHROPIC_BASE_URL":"https://api.anthropic.com"}}');
+    assert.is(unrecorded('claude', {}, more), `ANTHROPIC_BASE_URL in ${path} outranks what svc sets`);
+    writeFileSync(path, '{"env":{"CLAUDE_CODE_USE_VERTEX":"1"}}');
+    assert.match(unrecorded('claude', {}, more), 'Google Vertex AI');
+    writeFileSync(path, '{"env":{"ANTHROPIC_BASE_URL":"http://127.0.0.1:4711/anthropic"}}');
+    assert.is(unrecorded('claude', {}, more), '', 'its address is that of svc');
+    rmSync(path);
+  }
+  write('etc/managed-settings.json', '{"env":{"ANTHROPIC_CUSTOM_HEADERS":"x-own: 1"}}');
+  const launch = startedHarness('claude').launch({
+    ...{ proxy: 'http://127.0.0.1:4711', upstreams: UPSTREAMS, env: {}, args: [], cwd: home, home, envelope: {} },
+    ...{ writeFile: write, ...more },
+  });
+  assert.is('env' in launch && launch.hasEnvelope, false, 'its calls are recorded without the envelope');
+});
 
 test('opencode: comments and trailing commas hide no address, and a string is no comment', () => {
   for (const name of ['home/.config/opencode/opencode.jsonc', 'home/.config/opencode/opencode.json']) {
