@@ -74,23 +74,42 @@ function whyNot(reply: JsonResponse | NoReply, token: string, what: string): str
 }
 
 /**
+ * Whether a read API answers there; to anything else no token may be sent.
+ * @param timeoutMs for its reply
+ * @returns foreign: something else answers; away: nothing does yet
+ */
+export async function readApiAt(address: string, timeoutMs: number): Promise<'there' | 'foreign' | 'away'> {
+  const ping = await getJson({ address, path: '/ping', timeoutMs });
+  const state = stateOf(ping, isPong);
+  if (state === 'up') return typeof ping === 'object' && isRefusedName(ping.body) ? 'foreign' : 'there';
+  return state === 'foreign' || state === 'untrusted' ? 'foreign' : 'away';
+}
+
+/**
  * The addresses for client commands, in this order: `client.…_target` if set; the `listen` of a flag or the environment; the address of
  * the service that runs in this folder, or where there is no such folder in the user's own; the address at which a service with this
  * configuration would listen.
  */
 export function addresses(loaded: LoadedConfig): ServiceAddresses {
   const { config, source } = loaded;
-  const running = publishedService(folderOfService(loaded))?.addresses ?? null;
   const isConfigured = (key: string) => (source[key] ?? 'default') !== 'default';
+  const { proxy, api, ingest } = localAddresses(loaded);
+  return {
+    proxy: isConfigured('client.proxy_target') ? config.client.proxy_target : proxy,
+    api: isConfigured('client.api_target') ? config.client.api_target : api,
+    ingest,
+  };
+}
+
+/** The same without `client.…_target`: those of the service of this machine. */
+export function localAddresses(loaded: LoadedConfig): ServiceAddresses {
+  const { config, source } = loaded;
+  const running = publishedService(folderOfService(loaded))?.addresses ?? null;
   const at = (name: 'proxy' | 'api' | 'ingest') =>
     running === null || ['flag', 'environment'].includes(source[`${name}.listen`] ?? '')
       ? addressOf(config[name].listen)
       : running[name] && shownAddress(running[name]);
-  return {
-    proxy: isConfigured('client.proxy_target') ? config.client.proxy_target : at('proxy'),
-    api: isConfigured('client.api_target') ? config.client.api_target : at('api'),
-    ingest: at('ingest'),
-  };
+  return { proxy: at('proxy'), api: at('api'), ingest: at('ingest') };
 }
 
 /** The folder whose service the client commands use: the one in effect, unless none has run there yet while the user's own runs. */

@@ -7,8 +7,9 @@ import { holderOf } from '../../db/client/folder-lock.ts';
 import { OperatorError } from '../../errors.ts';
 import { takesConnections } from '../get-json.ts';
 import type { Io } from '../io.ts';
-import { addresses } from '../read-api.ts';
+import { localAddresses } from '../read-api.ts';
 import { type PublishedService, publishedService } from '../running-service.ts';
+import { shownAddress } from '../shown-address.ts';
 import { logIn, openLogFile } from './log-file.ts';
 import { register } from './register.ts';
 
@@ -28,6 +29,8 @@ export type FoundService = {
   ingest: string | null;
   /** Whether the read API can answer now; of a service that starts, it answers later. */
   answers: boolean;
+  /** It is at `client.proxy_target`, and not the service of this machine: where its ingest API is, no setting says. */
+  isElsewhere: boolean;
   /** The user's own, with its configuration. */
   isShared: boolean;
   /** The harness has ended. */
@@ -40,12 +43,18 @@ export async function findService(loaded: LoadedConfig, io: Io, own: readonly st
 }
 
 async function targetService(loaded: LoadedConfig): Promise<FoundService | null> {
-  if ((loaded.source['client.proxy_target'] ?? 'default') === 'default') return null;
-  const { proxy, api, ingest } = addresses(loaded);
-  return proxy !== null && (await takesConnections(proxy, CONNECT_MS))
-    ? { proxy, api, ingest, answers: api !== null, isShared: false, leave: () => {} }
-    : null;
+  const isSet = (key: string) => (loaded.source[key] ?? 'default') !== 'default';
+  if (!isSet('client.proxy_target')) return null;
+  const proxy = loaded.config.client.proxy_target;
+  if (!(await takesConnections(proxy, CONNECT_MS))) return null;
+  const local = localAddresses(loaded);
+  const isElsewhere = local.proxy === null || originOf(local.proxy) !== originOf(proxy);
+  const api = isSet('client.api_target') ? loaded.config.client.api_target : isElsewhere ? null : local.api;
+  const ingest = isElsewhere ? null : local.ingest;
+  return { proxy, api, ingest, answers: api !== null, isElsewhere, isShared: false, leave: () => {} };
 }
+
+const originOf = (address: string) => shownAddress(new URL(address).origin);
 
 async function localService({ folder, homeFolder }: LoadedConfig): Promise<FoundService | null> {
   const published = folder === homeFolder ? null : publishedService(folder);
@@ -60,6 +69,7 @@ const foundAt = (published: PublishedService, more: Pick<FoundService, 'isShared
   api: published.addresses.api,
   ingest: published.addresses.ingest,
   answers: published.addresses.api !== null && isUp(published, 'service'),
+  isElsewhere: false,
   ...more,
 });
 

@@ -10,12 +10,19 @@ import type { StartedHarness } from './harness/harness.ts';
 /** For what it wrote last. */
 const LAST_MS = 5_000;
 
+/** To the service of this machine they would be a second session in another store. */
+const UNSENT = 'its transcripts are not sent: the service at client.proxy_target is not the one of this machine';
+
 type Followed = { harness: StartedHarness; run: HarnessRun; service: FoundService; loaded: LoadedConfig };
 
 /** @param say prints a sentence, while the harness may have the terminal @returns ends it, once the harness has ended */
 export function followRun({ harness, run, service, loaded }: Followed, io: Io, say: (sentence: string) => void) {
   const { harnessId, isOwnTranscript } = harness;
-  if (!harnessId || !isOwnTranscript || service.ingest === null) return async () => {};
+  if (!harnessId || !isOwnTranscript) return async () => {};
+  if (service.ingest === null) {
+    if (service.isElsewhere) say(UNSENT);
+    return async () => {};
+  }
   const problems: string[] = []; // shown afterwards: until then the screen is the harness's
   const following: Following = followTranscripts({
     ...{ harness: harnessId, since: run.startedAt, address: service.ingest },

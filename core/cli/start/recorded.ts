@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pc from 'picocolors';
 import type { Config } from '../../config/schema.ts';
 import type { Session, SessionPage } from '../../model/session.ts';
+import { isObject } from '../../parse-json.ts';
 import { getJson } from '../get-json.ts';
+import { readApiAt } from '../read-api.ts';
 import { uiAddress } from '../ui-address.ts';
 import { counted, plain, several } from '../units.ts';
 import { type HarnessRun, RUN_MEMBER } from './envelope.ts';
@@ -26,25 +28,49 @@ type RunQuery = {
   cwd: string;
 };
 
-/** The sessions of the run, or all of its time, the one seen last first; `settled`: nothing of it waits any more. Null: the service does not answer. */
+/** The sessions of the run, or all of its time, the one seen last first; `settled`: nothing of it waits any more. Null: no service answers there, or as one. */
 export async function recordedSessions({ api, token, ...run }: RunQuery): Promise<Recorded | null> {
   const get = async <T>(path: string) => {
     const reply = await getJson({ address: api, path, token, timeoutMs: REPLY_MS });
     return typeof reply === 'object' && reply.status === 200 ? (reply.body as T) : null;
   };
   const until = performance.now() + WAIT_MS;
+  let isKnown = false; // before that no token is sent
   for (let inARow = 0; ; ) {
     await sleep(POLL_MS);
+    if (!isKnown) {
+      const at = await readApiAt(api, REPLY_MS);
+      if (at === 'foreign' || (at === 'away' && performance.now() > until)) return null;
+      isKnown = at === 'there';
+      if (!isKnown) continue;
+    }
     const status = await get<unknown>('/v1/admin/status');
     inARow = isSettledStatus(status) ? inARow + 1 : 0; // a call may just be ending when the first is read
     const isLate = performance.now() > until;
     if (inARow < 2 && !isLate) continue;
-    const page = await get<SessionPage>('/v1/sessions?limit=50');
-    if (page === null) return null;
+    const page = await get<unknown>('/v1/sessions?limit=50');
+    if (!isSessionPage(page)) return null;
     const sessions = page.items.filter((session) => isOfRun(session, run));
     return { sessions, settled: inARow >= 2, ofAll: !run.hasEnvelope && isUncertain(run.harnessId, sessions) };
   }
 }
+
+/** Checks only what the line needs; the service may be of another version. */
+const isSessionPage = (page: unknown): page is Pick<SessionPage, 'items'> =>
+  isObject(page) && Array.isArray(page.items) && page.items.every(isSession);
+
+const isSession = (session: unknown): boolean =>
+  isObject(session) &&
+  [session.id, session.display_title, session.last_seen_at].every((member) => typeof member === 'string') &&
+  isObject(session.rollup) &&
+  typeof session.rollup.turn_count === 'number' &&
+  isUsage(session.rollup.usage);
+
+const isUsage = (usage: unknown): boolean =>
+  isObject(usage) &&
+  [usage.input_tokens, usage.output_tokens].every((tokens) => typeof tokens === 'number') &&
+  (usage.cost_usd === null || typeof usage.cost_usd === 'number') &&
+  Array.isArray(usage.unpriced_models);
 
 type OfRun = Omit<RunQuery, 'api' | 'token'>;
 

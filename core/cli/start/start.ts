@@ -113,6 +113,7 @@ const clientTargets = ({ proxy, api }: FoundService): Environment => ({
 
 type Ended = Omit<Prepared, 'removeFiles'> & { harness: StartedHarness; run: HarnessRun };
 
+/** Never rejects: the exit status of the harness would be lost. */
 async function report(
   { harness, launch, service, loaded, run }: Ended,
   io: Io,
@@ -130,7 +131,7 @@ async function report(
       harnessId: harness.harnessId,
       cwd: io.cwd,
     },
-  });
+  }).catch(() => null);
   if (recorded === null) return say(`recorded; the service at ${api} does not say what, 'svc status' does later`);
   say(recordedLine(recorded, api, config));
 }

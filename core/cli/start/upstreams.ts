@@ -4,6 +4,7 @@ import { forEachProvider, type ProviderId, UPSTREAMS } from '../../provider/prov
 import { getJson } from '../get-json.ts';
 import type { Io } from '../io.ts';
 import { isStatus } from '../is-status.ts';
+import { readApiAt } from '../read-api.ts';
 import type { FoundService } from './find-service.ts';
 
 const REPLY_MS = 1_000;
@@ -14,7 +15,7 @@ export async function upstreamsOf(
   { env, home }: Io,
 ): Promise<Record<ProviderId, string>> {
   const configured = isShared ? loadConfig({ flags: {}, env, cwd: home, home }).config : loaded.config;
-  if (api === null || !answers) return configured.proxy.upstreams;
+  if (api === null || !answers || (await readApiAt(api, REPLY_MS)) !== 'there') return configured.proxy.upstreams;
   const { token } = loaded.config.api;
   const reply = await getJson({ address: api, path: '/v1/admin/status', token, timeoutMs: REPLY_MS });
   const settings = typeof reply === 'object' && isStatus(reply.body) ? reply.body.service?.settings : undefined;

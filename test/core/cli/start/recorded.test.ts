@@ -43,8 +43,8 @@ test('two sessions of a harness whose calls do not name their run may be of two 
   });
   let items: Session[] = [];
   const settled = { journal: { oldest_seconds: 0 }, derive: { queued: 0 } };
-  const service = createServer((request, response) =>
-    response.end(JSON.stringify(request.url?.startsWith('/v1/sessions') ? { items } : settled)),
+  const service = createServer(({ url = '' }, response) =>
+    response.end(JSON.stringify(url === '/ping' ? 'pong' : url.startsWith('/v1/sessions') ? { items } : settled)),
   ).listen(0, '127.0.0.1');
   await once(service, 'listening');
   const recorded = async (sessions: Session[]) => {
