@@ -1,7 +1,9 @@
 /** Codex, as `svc start codex` runs it. */
 import { join } from 'node:path';
 import { baseAt } from '../../../http/whose-call.ts';
+import { isObject } from '../../../parse-json.ts';
 import type { Launch, StartContext, StartedHarness, Unrecorded } from './harness.ts';
+import { optionValue } from './option-value.ts';
 import { otherAddress } from './provider-address.ts';
 import { jsonSettings, memberOf, textOf, tomlSettings } from './read-settings.ts';
 
@@ -18,9 +20,11 @@ function launch(context: StartContext): Launch | Unrecorded {
   const { proxy, env, args, home } = context;
   const folder = env.CODEX_HOME || join(home, '.codex');
   const base = baseAt(proxy, 'openai');
-  const own = ownProvider(context, tomlSettings(join(folder, 'config.toml')));
+  const own = ownProvider(context, configOf(folder, args));
   if (own) return own;
-  if (args.some((arg) => /^(?:--oss|--local-provider)$|^(?:-c|--config)?=?"?model_provider(?:=|$)/.test(arg)))
+  if (
+    args.some((arg) => /^(?:--oss|--local-provider)$|^(?:-c|--config)?=?"?(?:model_provider|profile)(?:=|$)/.test(arg))
+  )
     return { unrecorded: 'its arguments choose a provider of their own' };
   const login = loginOf(folder, context);
   if (login === 'chatgpt')
@@ -31,6 +35,22 @@ function launch(context: StartContext): Launch | Unrecorded {
     args: settings.flatMap(([key, value]) => ['-c', `${key}=${toml(value)}`]),
     hasEnvelope: false, // its headers would replace what its calls state about their threads
     remarks: [],
+  };
+}
+
+/**
+ * With the profile that the arguments or, of older versions, the configuration choose: a table of the file, or a file of its own
+ * beside it, laid over it.
+ */
+function configOf(folder: string, args: readonly string[]): Record<string, unknown> {
+  const config = tomlSettings(join(folder, 'config.toml'));
+  const argument = optionValue(args, ['--profile', '-p']) ?? '';
+  const table = memberOf(config, 'profiles', argument || textOf(config.profile));
+  const file = argument === '' ? {} : tomlSettings(join(folder, `${argument}.config.toml`));
+  const providers = [config, file].map(({ model_providers: own }) => (isObject(own) ? own : {}));
+  return {
+    ...{ ...config, ...(isObject(table) && table), ...file },
+    model_providers: Object.assign({}, ...providers),
   };
 }
 

@@ -112,6 +112,31 @@ test('Claude Code: what an administrator sets outranks svc', () => {
   assert.is('env' in launch && launch.hasEnvelope, false, 'its calls are recorded without the envelope');
 });
 
+test('Codex: OPENAI_BASE_URL, which it reads no more, keeps no run from being recorded', () => {
+  assert.is(unrecorded('codex', { OPENAI_BASE_URL: GATEWAY }), '');
+});
+
+test('Codex: a provider that a profile chooses is respected', () => {
+  const azure = 'model_provider = "azure"\n';
+  const provider = `[model_providers.azure]\nbase_url = "${GATEWAY}"\n`;
+  const config = write('home/.codex/config.toml', `${provider}[profiles.work]\n${azure}[profiles.own]\nmodel = "x"`);
+  const leads = "base_url of its provider 'azure' leads to gateway.example,";
+  for (const args of [['-p', 'work'], ['exec', '--profile', 'work'], ['--profile=work'], ['-pwork']])
+    assert.match(unrecorded('codex', {}, { args }), leads, args.join(' '));
+  for (const args of [[], ['-p', 'own'], ['--', '-p', 'work']]) assert.is(unrecorded('codex', {}, { args }), '');
+  assert.match(unrecorded('codex', {}, { args: ['-c', 'profile="work"'] }), 'its arguments choose');
+  writeFileSync(
+    config,
+    `profile = "work"\n${provider}[profiles.work]\n${azure}[profiles.own]\nmodel_provider = "openai"`,
+  );
+  assert.match(unrecorded('codex'), leads);
+  assert.is(unrecorded('codex', {}, { args: ['-p', 'own'] }), '');
+  writeFileSync(config, 'model = "x"');
+  write('home/.codex/work.config.toml', azure + provider);
+  assert.match(unrecorded('codex', {}, { args: ['-p', 'work'] }), leads, 'of newer versions a file');
+  assert.is(unrecorded('codex'), '');
+});
+
 test('opencode: comments and trailing commas hide no address, and a string is no comment', () => {
   for (const name of ['home/.config/opencode/opencode.jsonc', 'home/.config/opencode/opencode.json']) {
     const path = write(name, COMMENTED);
