@@ -1,6 +1,6 @@
 /** The files in which opencode finds its settings, in the order in which it lays them over one another. (opencode.ai/docs/config, 'Locations') */
-import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { foldersInRepository } from './folders-up.ts';
 import type { StartContext } from './harness.ts';
 
 type Place = Pick<StartContext, 'env' | 'home' | 'cwd'>;
@@ -11,7 +11,7 @@ const NAMES = ['opencode.json', 'opencode.jsonc'];
 /** Files that its variable OPENCODE_CONFIG_CONTENT outranks, the strongest last. They need not exist. */
 export function opencodeFiles({ env, home, cwd }: Place): string[] {
   const own = join(env.XDG_CONFIG_HOME || join(home, '.config'), 'opencode');
-  const folders = isOn(env.OPENCODE_DISABLE_PROJECT_CONFIG) ? [] : foldersUp(cwd);
+  const folders = isOn(env.OPENCODE_DISABLE_PROJECT_CONFIG) ? [] : foldersInRepository(cwd);
   return [
     join(own, 'config.json'), // of its first versions
     ...filesIn(own),
@@ -31,15 +31,5 @@ export function managedOpencodeFiles(env: Place['env']): string[] {
 }
 
 const filesIn = (folder: string) => NAMES.map((name) => join(folder, name));
-
-/** The folder and those around it: to the root of its repository, or of the file system where it is in none. The innermost first. */
-function foldersUp(cwd: string): string[] {
-  const folders = [cwd];
-  for (let folder = cwd; !existsSync(join(folder, '.git')) && dirname(folder) !== folder; ) {
-    folder = dirname(folder);
-    folders.push(folder);
-  }
-  return folders;
-}
 
 const isOn = (value: string | undefined) => ['1', 'true'].includes((value ?? '').toLowerCase());

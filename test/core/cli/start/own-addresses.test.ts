@@ -272,4 +272,22 @@ test('Gemini CLI: the login and the headers of its .env file stay', () => {
   assert.match('env' in launch ? (launch.env.GEMINI_CLI_CUSTOM_HEADERS ?? '') : '', /^x-own: 1, x-svc-harness-id: /);
 });
 
+test('any other command: an address in a .env file of its repository, which the environment outranks', () => {
+  mkdirSync(join(project, '.git'));
+  const set = `# at work\nexport OPENAI_BASE_URL="${GATEWAY}"\n`;
+  for (const place of ['code/project/.env', 'code/project/sub/.env']) {
+    const path = write(place, set);
+    assert.match(unrecorded('python'), `OPENAI_BASE_URL in ${path} leads to gateway.example,`, place);
+    assert.is(unrecorded('python', { OPENAI_BASE_URL: '' }), '', 'a library leaves a variable that is set as it is');
+    assert.is(unrecorded('python', {}, { upstreams: { ...UPSTREAMS, openai: 'https://gateway.example' } }), '');
+    rmSync(path);
+  }
+  write('code/.env', set);
+  assert.is(unrecorded('python'), '', 'outside of the repository');
+  mkdirSync(join(project, '.env'));
+  assert.is(unrecorded('python'), '', 'a virtual environment');
+  rmSync(join(project, '.git'), { recursive: true });
+  assert.match(unrecorded('python'), 'gateway.example', 'there is no repository');
+});
+
 test.run();
