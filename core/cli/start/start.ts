@@ -6,6 +6,7 @@ import type { Io } from '../io.ts';
 import { shownAddress } from '../shown-address.ts';
 import { systemProblem } from '../system-error.ts';
 import { plain } from '../units.ts';
+import { aroundProxies } from './around-proxies.ts';
 import { envelopeHeaders, type HarnessRun, newRun } from './envelope.ts';
 import { commandState } from './find-command.ts';
 import { type FoundService, findService } from './find-service.ts';
@@ -41,7 +42,7 @@ export async function start({ command, args, load, own }: Options, io: Io): Prom
   const { launch, service, loaded, removeFiles } = prepared;
   for (const remark of launch.remarks) say(remark);
   try {
-    const env = { ...io.env, ...aroundProxies(io.env), ...clientTargets(service), ...launch.env };
+    const env = { ...io.env, ...aroundProxies(io.env, service.proxy), ...clientTargets(service), ...launch.env };
     const endFollowing = followRun({ harness, run, service, loaded }, io, say);
     const child = await runChild({ command, args: [...launch.args, ...args], env, cwd: io.cwd });
     if (child.failure === undefined) await report({ harness, launch, service, loaded, run }, io, say);
@@ -90,19 +91,6 @@ function reasonOf(error: unknown): string {
       : (systemProblem(error) ?? `an error of svc itself: ${String(error)}`);
   const lines = reason.split('\n').map((line) => line.trim().replace(/^- /, ''));
   return plain(lines.join(' '));
-}
-
-/** A way out of this machine is none to the proxy, which is on it. */
-function aroundProxies(env: Environment): Environment {
-  const isThere = ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy', 'HTTPS_PROXY', 'https_proxy'].some(
-    (name) => env[name],
-  );
-  if (!isThere) return {};
-  const direct = env.NO_PROXY ?? env.no_proxy ?? '';
-  if (direct.trim() === '*') return {};
-  const all = [...direct.split(',').filter((host) => host.trim() !== ''), '127.0.0.1', 'localhost'];
-  const value = [...new Set(all)].join(',');
-  return { NO_PROXY: value, no_proxy: value };
 }
 
 /** The service for `svc` itself, where the harness calls it. */
