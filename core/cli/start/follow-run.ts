@@ -13,10 +13,16 @@ const LAST_MS = 5_000;
 /** To the service of this machine they would be a second session in another store. */
 const UNSENT = 'its transcripts are not sent: the service at client.proxy_target is not the one of this machine';
 
-type Followed = { harness: StartedHarness; run: HarnessRun; service: FoundService; loaded: LoadedConfig };
+type Followed = {
+  harness: StartedHarness;
+  args: readonly string[];
+  run: HarnessRun;
+  service: FoundService;
+  loaded: LoadedConfig;
+};
 
 /** @param say prints a sentence, while the harness may have the terminal @returns ends it, once the harness has ended */
-export function followRun({ harness, run, service, loaded }: Followed, io: Io, say: (sentence: string) => void) {
+export function followRun({ harness, args, run, service, loaded }: Followed, io: Io, say: (sentence: string) => void) {
   const { harnessId, isOwnTranscript } = harness;
   if (!harnessId || !isOwnTranscript) return async () => {};
   if (service.ingest === null) {
@@ -28,7 +34,7 @@ export function followRun({ harness, run, service, loaded }: Followed, io: Io, s
     ...{ harness: harnessId, since: run.startedAt, address: service.ingest },
     folder: service.isShared ? loaded.homeFolder : stateFolder(loaded, io.home),
     places: { env: io.env, home: io.home },
-    isWanted: (path) => isOwnTranscript(path, io.cwd),
+    isWanted: (path) => isOwnTranscript(path, { cwd: io.cwd, args }),
     onProblem: (message) => void problems.push(message),
   });
   return async () => {

@@ -43,7 +43,7 @@ export async function start({ command, args, load, own }: Options, io: Io): Prom
   for (const remark of launch.remarks) say(remark);
   try {
     const env = { ...io.env, ...aroundProxies(io.env, service.proxy), ...clientTargets(service), ...launch.env };
-    const endFollowing = followRun({ harness, run, service, loaded }, io, say);
+    const endFollowing = followRun({ harness, args, run, service, loaded }, io, say);
     const child = await runChild({ command, args: [...launch.args, ...args], env, cwd: io.cwd });
     if (child.failure === undefined) await report({ harness, launch, service, loaded, run }, io, say);
     await endFollowing(); // after the report, for which the service has to be up

@@ -19,8 +19,8 @@ export type FollowOptions = {
   /** The `.svc` folder that notes what was sent. */
   folder: string;
   places: Places;
-  /** Which of them; default: all. */
-  isWanted?: (path: string) => boolean;
+  /** Which of them; default: all. Where it throws, as for a file that is gone, the file counts as not wanted this time. */
+  isWanted?: (path: string) => boolean | Promise<boolean>;
   /** Called at most once for each message. */
   onProblem?: (message: string) => void;
   /** Overrides the times of this file, for tests. */
@@ -66,8 +66,17 @@ export function followTranscripts(options: FollowOptions): Following {
   const sentPaths = new Set<string>();
   const dueAt = new Map<string, number>(); // by path: when it may be sent again
 
+  const wanted = async (path: string) => {
+    try {
+      return await isWanted(path);
+    } catch {
+      return false;
+    }
+  };
+
   const changedFiles = async (): Promise<SweptFile[]> => {
-    const files = (await findTranscripts(sources, places, since)).filter(({ path }) => isWanted(path));
+    const files: SweptFile[] = [];
+    for (const file of await findTranscripts(sources, places, since)) if (await wanted(file.path)) files.push(file);
     watched.set([...sources.flatMap((source) => source.folders(places)), ...files.map(({ path }) => dirname(path))]);
     return files;
   };

@@ -12,7 +12,7 @@ const HEADERS = 'ANTHROPIC_CUSTOM_HEADERS';
 
 export const claude: StartedHarness = {
   ...{ command: 'claude', name: 'Claude Code', harnessId: 'claude', launch },
-  isOwnTranscript: (path, cwd) => path.split(/[\\/]/).includes(projectOf(cwd)),
+  isOwnTranscript: (path, { cwd }) => path.split(/[\\/]/).includes(projectOf(cwd)),
 };
 
 /** Its folder of transcripts is called after the one in which it runs. */

@@ -1,7 +1,10 @@
 /** Codex, as `svc start codex` runs it. */
-import { join } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { baseAt } from '../../../http/whose-call.ts';
 import { isObject } from '../../../parse-json.ts';
+import { firstRecords } from '../../sync/read-lines.ts';
 import type { Launch, StartContext, StartedHarness, Unrecorded } from './harness.ts';
 import { optionValue } from './option-value.ts';
 import { otherAddress } from './provider-address.ts';
@@ -9,8 +12,24 @@ import { jsonSettings, memberOf, textOf, tomlSettings } from './read-settings.ts
 
 export const codex: StartedHarness = {
   ...{ command: 'codex', name: 'Codex', harnessId: 'codex', launch },
-  isOwnTranscript: () => true, // its folders are those of days
+  isOwnTranscript,
 };
+
+/** Its folders are those of days, with the files of all its runs: the first record of one says where its thread runs. */
+async function isOwnTranscript(path: string, { cwd, args }: Pick<StartContext, 'cwd' | 'args'>): Promise<boolean> {
+  const { size, mtimeMs } = await stat(path);
+  const [first = {}] = await firstRecords({ path, bytes: size, mtimeMs }, 1);
+  const folder = textOf(memberOf(first.payload, 'cwd'));
+  return folder !== '' && realPath(folder) === realPath(resolve(cwd, optionValue(args, ['--cd', '-C']) ?? ''));
+}
+
+function realPath(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return folder; // it is gone
+  }
+}
 
 /**
  * With a key that it has stored, or in CODEX_API_KEY, only its own provider's address is replaced, so that sessions, WebSocket and all else

@@ -43,9 +43,9 @@ export type StartedHarness = {
   harnessId: string | null;
   /**
    * Whether its transcripts are sent while it runs: which sub-agent a tool call started is in them alone. Only where its calls name the
-   * session that the transcripts name, so that each session is one. Absent: no.
+   * session that the transcripts name, so that each session is one. Absent: no. It may throw where the file is gone.
    */
-  isOwnTranscript?: (path: string, cwd: string) => boolean;
+  isOwnTranscript?: (path: string, run: Pick<StartContext, 'cwd' | 'args'>) => boolean | Promise<boolean>;
   /** @throws {OperatorError} one of its settings files cannot be read, so that an address in it would be lost */
   launch(context: StartContext): Launch | Unrecorded;
 };
