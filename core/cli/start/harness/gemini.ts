@@ -1,5 +1,5 @@
 /** Gemini CLI, as `svc start gemini` runs it. */
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Environment } from '../../../config/environment.ts';
 import { baseAt } from '../../../http/whose-call.ts';
 import { geminiEnvFile } from './gemini-env-file.ts';
@@ -26,7 +26,8 @@ function launch(context: StartContext): Launch | Unrecorded {
   const { proxy, envelope } = context;
   const settings = settingsOf(context);
   const home = homeOf(context);
-  const ignoresLocal = settings.some((own) => memberOf(own, 'advanced', 'ignoreLocalEnv') === true);
+  const ignoring = settings.map((own) => memberOf(own, 'advanced', 'ignoreLocalEnv'));
+  const ignoresLocal = ignoring.find((value) => value !== undefined) === true;
   const file = geminiEnvFile({ ...context, home, ignoresLocal });
   const env = { ...file?.env, ...context.env };
   const login = loginOf(settings, env);
@@ -53,9 +54,20 @@ function launch(context: StartContext): Launch | Unrecorded {
 
 const homeOf = ({ env, home }: StartContext) => env.GEMINI_CLI_HOME || home;
 
-/** The project's outrank the person's. */
-const settingsOf = (context: StartContext) =>
-  [context.cwd, homeOf(context)].map((folder) => jsonSettings(join(folder, '.gemini/settings.json')));
+/** The strongest first: those of the administrator, the project, the person, and the administrator's defaults. */
+function settingsOf(context: StartContext): Record<string, unknown>[] {
+  const { env, cwd } = context;
+  const system =
+    env.GEMINI_CLI_SYSTEM_SETTINGS_PATH || SYSTEM_SETTINGS[process.platform] || '/etc/gemini-cli/settings.json';
+  const defaults = env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH || join(dirname(system), 'system-defaults.json');
+  const own = [cwd, homeOf(context)].map((folder) => join(folder, '.gemini/settings.json'));
+  return [system, ...own, defaults].map((path) => jsonSettings(resolve(cwd, path)));
+}
+
+const SYSTEM_SETTINGS: Partial<Record<NodeJS.Platform, string>> = {
+  darwin: '/Library/Application Support/GeminiCli/settings.json',
+  win32: 'C:\\ProgramData\\gemini-cli\\settings.json',
+};
 
 /** '' where neither its settings nor a variable chooses. */
 function loginOf(settings: readonly Record<string, unknown>[], env: Environment): string {

@@ -272,6 +272,26 @@ test('Gemini CLI: the login and the headers of its .env file stay', () => {
   assert.match('env' in launch ? (launch.env.GEMINI_CLI_CUSTOM_HEADERS ?? '') : '', /^x-own: 1, x-svc-harness-id: /);
 });
 
+test('Gemini CLI: the settings of an administrator outrank, and the defaults beside them are outranked', () => {
+  const login = (type: string) => `{"security":{"auth":{"selectedType":"${type}"}}}`;
+  const env = { GEMINI_CLI_SYSTEM_SETTINGS_PATH: join(folder, 'etc/settings.json') };
+  write('etc/system-defaults.json', login('vertex-ai'));
+  assert.match(unrecorded('gemini', env), 'Google Vertex AI');
+  write('own/defaults.json', login('cloud-shell'));
+  assert.match(
+    unrecorded('gemini', { ...env, GEMINI_CLI_SYSTEM_DEFAULTS_PATH: join(folder, 'own/defaults.json') }),
+    'Cloud Shell',
+  );
+  write('home/.gemini/settings.json', login('gemini-api-key'));
+  write('code/project/sub/.gemini/settings.json', login('gemini-api-key'));
+  assert.is(unrecorded('gemini', env), '');
+  write('etc/settings.json', login('oauth-personal'));
+  assert.match(unrecorded('gemini', env), 'logged in with Google');
+  write('etc/settings.json', '{"advanced":{"ignoreLocalEnv":true}}');
+  write('code/project/.env', `GOOGLE_GEMINI_BASE_URL=${GATEWAY}`);
+  assert.is(unrecorded('gemini', env), '');
+});
+
 test('any other command: an address in a .env file of its repository, which the environment outranks', () => {
   mkdirSync(join(project, '.git'));
   const set = `# at work\nexport OPENAI_BASE_URL="${GATEWAY}"\n`;
