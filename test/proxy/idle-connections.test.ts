@@ -131,6 +131,7 @@ test('a call that was on its way is answered 502 and never sent twice: who asked
   await client.sees('(ECONNRESET)');
   client.write(ask.replace('/v1/messages', '/v1/models'));
   await stand.outcomes(3);
+  await until(() => stand.upstream.requests.length >= 3); // what is no turn is counted before it is sent
   assert.is(stand.upstream.requests.length, 3);
   assert.equal(stand.counted, ['anthropic captured', 'anthropic partial', 'anthropic not_a_turn']);
   assert.is(stand.kept[1]?.closed?.ending, 'upstream_error');
