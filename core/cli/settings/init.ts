@@ -8,7 +8,7 @@ import { OperatorError } from '../../errors.ts';
 import type { Io } from '../io.ts';
 import { withSetting } from './edit-toml.ts';
 import { PRESETS, type Preset } from './presets.ts';
-import { writeSettings } from './settings-folder.ts';
+import { writeSettings } from './settings-file.ts';
 import { configTemplate } from './template.ts';
 
 type InitOptions = { presets: readonly string[]; isHome: boolean; force: boolean; json: boolean };

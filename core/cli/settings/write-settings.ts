@@ -6,7 +6,7 @@ import { knownKey, problemsOfFile, typed, unreadable, valueProblem } from '../..
 import { OperatorError } from '../../errors.ts';
 import type { Io } from '../io.ts';
 import { type TomlValue, tomlLiteral, withoutSetting, withSetting } from './edit-toml.ts';
-import { writeSettings } from './settings-folder.ts';
+import { writeSettings } from './settings-file.ts';
 import { fileToWrite, outranking } from './which-file.ts';
 
 type WriteOptions = { isHome: boolean; force: boolean; json: boolean };

@@ -1,4 +1,4 @@
-/** The folder `.svc` as svc makes it: kept out of git, since recordings and keys are in it. */
+/** The configuration file as svc writes it, in a folder `.svc` that is kept out of git, since recordings and keys are in it. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { replaceFile } from '../../config/replace-file.ts';
