@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadedConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
-import { getJson, type JsonResponse, type NoReply } from './get-json.ts';
+import { getJson, httpOf, type JsonResponse, type NoReply } from './get-json.ts';
 import { addresses, folderOfService, outageIn, REPLY_TIMEOUT_MS } from './read-api.ts';
 import { bodyText, jsonIn } from './response-body.ts';
 import { publishedService } from './running-service.ts';
@@ -56,7 +56,7 @@ export async function openApiClient(loaded: LoadedConfig): Promise<ApiClient> {
   const { address, hostname } = await recognised(loaded);
   const { token } = loaded.config.api;
   const base = new URL(address);
-  const { Agent, request: open } = await (base.protocol === 'https:' ? import('node:https') : import('node:http'));
+  const { Agent, request: open } = await httpOf(base.protocol);
   const agent = new Agent({ keepAlive: true });
 
   async function response(request: ApiRequest): Promise<IncomingMessage> {

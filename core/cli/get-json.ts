@@ -18,6 +18,9 @@ export type GetRequest = { address: string; path: string; timeoutMs: number; tok
 
 const MOST_BYTES = 4_194_304;
 
+/** Node's client for an address with this protocol, loaded when it is needed: most addresses are without TLS. @param protocol 'http:' or 'https:' */
+export const httpOf = (protocol: string) => (protocol === 'https:' ? import('node:https') : import('node:http'));
+
 /**
  * GET, without following redirects: a token goes only where it was meant to go. Not by `fetch`, which takes longer to load than the
  * response takes to come, and refuses some ports.
@@ -37,7 +40,7 @@ async function get(
   hostname: string,
   { timeoutMs, token = '' }: Pick<GetRequest, 'timeoutMs' | 'token'>,
 ): Promise<JsonResponse | NoReply> {
-  const { request } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'));
+  const { request } = await httpOf(url.protocol);
   return new Promise((resolve) => {
     let connected = false;
     const headers = { accept: 'application/json', ...(token === '' ? {} : { authorization: `Bearer ${token}` }) };

@@ -12,6 +12,7 @@ import type { RawTurnSides } from '../../model/raw-turn.ts';
 import type { ProviderId } from '../../provider/provider-ids.ts';
 import { providerById } from '../../provider/providers.ts';
 import type { ApiClient } from '../api-client.ts';
+import { httpOf } from '../get-json.ts';
 import { tlsFailure, tlsReason } from '../tls-failure.ts';
 import { type Finding, fail, ok } from './finding.ts';
 
@@ -105,7 +106,7 @@ async function post(
   timeoutMs: number,
 ): Promise<number | string> {
   const { protocol } = new URL(address);
-  const { request } = await (protocol === 'https:' ? import('node:https') : import('node:http'));
+  const { request } = await httpOf(protocol);
   const bytes = Buffer.from(JSON.stringify(body));
   return new Promise((resolve) => {
     const why = ({ code, message }: NodeJS.ErrnoException) => resolve(tlsReason(tlsFailure(protocol, code)) ?? message);
