@@ -9,11 +9,13 @@ import { readApiAt } from '../read-api.ts';
 import { uiAddress } from '../ui-address.ts';
 import { counted, plain, several } from '../units.ts';
 import { type HarnessRun, RUN_MEMBER } from './envelope.ts';
-import { isSettledStatus } from './settled.ts';
+import { isDerivedStatus, isStoredStatus } from './settled.ts';
 
 /** For the last call to reach the database and to be derived. */
 const WAIT_MS = 8_000;
 const POLL_MS = 100;
+/** The end of a call is reported a little later than the client sees it. */
+const REPORT_MS = 500;
 const REPLY_MS = 2_000;
 const TITLE_LENGTH = 60;
 
@@ -35,8 +37,9 @@ export async function recordedSessions({ api, token, ...run }: RunQuery): Promis
     return typeof reply === 'object' && reply.status === 200 ? (reply.body as T) : null;
   };
   const until = performance.now() + WAIT_MS;
+  const isSettled = settlement();
   let isKnown = false; // before that no token is sent
-  for (let inARow = 0; ; ) {
+  for (;;) {
     await sleep(POLL_MS);
     if (!isKnown) {
       const at = await readApiAt(api, REPLY_MS);
@@ -44,15 +47,34 @@ export async function recordedSessions({ api, token, ...run }: RunQuery): Promis
       isKnown = at === 'there';
       if (!isKnown) continue;
     }
-    const status = await get<unknown>('/v1/admin/status');
-    inARow = isSettledStatus(status) ? inARow + 1 : 0; // a call may just be ending when the first is read
-    const isLate = performance.now() > until;
-    if (inARow < 2 && !isLate) continue;
+    const sentAt = performance.now();
+    const settled = isSettled(await get<unknown>('/v1/admin/status'), sentAt);
+    if (!settled && performance.now() <= until) continue;
     const page = await get<unknown>('/v1/sessions?limit=50');
     if (!isSessionPage(page)) return null;
     const sessions = page.items.filter((session) => isOfRun(session, run));
-    return { sessions, settled: inARow >= 2, ofAll: !run.hasEnvelope && isUncertain(run.harnessId, sessions) };
+    return { sessions, settled, ofAll: !run.hasEnvelope && isUncertain(run.harnessId, sessions) };
   }
+}
+
+/**
+ * Whether what had ended by now is stored and derived, of each status that is read: on a service that others use something always
+ * waits. Both must be so twice in a row, since a call may just be ending when the first is read.
+ */
+function settlement(): (status: unknown, sentAt: number) => boolean {
+  const since = performance.now();
+  let storedAt: number | null = null;
+  let inARow = 0;
+  return (status, sentAt) => {
+    if (!isStoredStatus(status, (sentAt - since - REPORT_MS) / 1000)) {
+      storedAt = null;
+      inARow = 0;
+      return false;
+    }
+    storedAt ??= sentAt;
+    inARow = isDerivedStatus(status, (sentAt - storedAt) / 1000) ? inARow + 1 : 0;
+    return inARow >= 2;
+  };
 }
 
 /** Checks only what the line needs; the service may be of another version. */

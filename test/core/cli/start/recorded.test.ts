@@ -13,6 +13,14 @@ const config = { web_ui: true, base_path: '', token: 'secret' };
 const session = (more: Partial<Session> = {}): Session => ({ ...(sessionExample as unknown as Session), ...more });
 const line = (sessions: Session[], ui = config) => recordedLine({ sessions, settled: true, ofAll: false }, API, ui);
 
+async function serviceThatReplies(body: (url: string) => object) {
+  const service = createServer(({ url = '' }, response) =>
+    response.end(JSON.stringify(url === '/ping' ? 'pong' : body(url))),
+  ).listen(0, '127.0.0.1');
+  await once(service, 'listening');
+  return { service, api: `http://127.0.0.1:${(service.address() as AddressInfo).port}` };
+}
+
 test('id, title, turns, tokens, cost and address, without the token', () => {
   assert.is(
     line([session()]),
@@ -43,15 +51,11 @@ test('two sessions of a harness whose calls do not name their run may be of two 
   });
   let items: Session[] = [];
   const settled = { journal: { oldest_seconds: 0 }, derive: { queued: 0 } };
-  const service = createServer(({ url = '' }, response) =>
-    response.end(JSON.stringify(url === '/ping' ? 'pong' : url.startsWith('/v1/sessions') ? { items } : settled)),
-  ).listen(0, '127.0.0.1');
-  await once(service, 'listening');
+  const { service, api } = await serviceThatReplies((url) => (url.startsWith('/v1/sessions') ? { items } : settled));
   const recorded = async (sessions: Session[]) => {
     items = sessions;
     return recordedSessions({
-      api: `http://127.0.0.1:${(service.address() as AddressInfo).port}`,
-      ...{ token: '', run: { id: 'run', startedAt: Date.parse('2026-11-30T10:00:00Z') } },
+      ...{ api, token: '', run: { id: 'run', startedAt: Date.parse('2026-11-30T10:00:00Z') } },
       ...{ hasEnvelope: false, harnessId: 'codex', cwd: '/work' },
     });
   };
@@ -68,6 +72,30 @@ test('two sessions of a harness whose calls do not name their run may be of two 
   } finally {
     service.close();
   }
+});
+
+test('what others send on a busy service is not waited for, what the run itself sent is', async () => {
+  const since = performance.now();
+  const age = () => (performance.now() - since) / 1000;
+  const busy = { oldest_seconds: 0.004 };
+  const states: { state: () => object; settled: boolean }[] = [
+    { state: () => ({ journal: busy, derive: { queued: 3, lag_seconds: 0.05 } }), settled: true },
+    { state: () => ({ journal: busy, derive: { queued: 1, lag_seconds: age() + 60 } }), settled: false },
+    {
+      state: () => ({ journal: { oldest_seconds: age() + 60 }, derive: { queued: 0, lag_seconds: 0 } }),
+      settled: false,
+    },
+  ];
+  await Promise.all(
+    states.map(async ({ state, settled }) => {
+      const { service, api } = await serviceThatReplies((url) =>
+        url.startsWith('/v1/sessions') ? { items: [] } : state(),
+      );
+      const query = { api, token: '', run: { id: 'run', startedAt: 0 }, hasEnvelope: true, harnessId: null, cwd: '/' };
+      const recorded = await recordedSessions(query).finally(() => service.close());
+      assert.is(recorded?.settled, settled, JSON.stringify(state()));
+    }),
+  );
 });
 
 test('a title is one line that does nothing to the terminal; a cost may be unknown in part or whole', () => {
