@@ -99,7 +99,7 @@ function supports(step: TranscriptStep, quote: string, claim: string): boolean {
 
 /** Stems of the longer words in Latin letters or digits; claims in other scripts have none and are not compared by them. */
 const stems = (text: string): Set<string> =>
-  new Set((normal(text).match(/[a-z0-9]{4,}/g) ?? []).map((word) => word.slice(0, 5)));
+  new Set((normal(text).match(/[a-z0-9]{4}[a-z0-9]*/g) ?? []).map((word) => word.slice(0, 5)));
 
 /** The texts in backticks, which have to occur in a source: a command that was never run is worse than none. */
 const literals = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code ?? '');

@@ -5,48 +5,48 @@ export const MASKED = '[masked]';
 /** Keys in the shapes that their issuers gave them. */
 const KEYS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)/g,
-  /\bsk-[A-Za-z0-9_-]{16,}/g, // OpenAI, Anthropic and many that follow them
-  /\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})/g,
-  /\bgl(?:agent|cbt|dt|ffct|ft|imt|oas|pat|ptt|rt|soat)-[\w-]{16,}(?:\.[\w-]+)*/g, // GitLab
+  /\bsk-[A-Za-z0-9_-]{16}[A-Za-z0-9_-]*/g, // OpenAI, Anthropic and many that follow them
+  /\b(?:gh[pousr]_[A-Za-z0-9]{20}[A-Za-z0-9]*|github_pat_\w{20}\w*)/g,
+  /\bgl(?:agent|cbt|dt|ffct|ft|imt|oas|pat|ptt|rt|soat)-[\w-]{16}[\w-]*(?:\.[\w-]+)*/g, // GitLab
   /\b(?:A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA)[A-Z0-9]{16}\b/g, // AWS
-  /\bABSK[A-Za-z0-9+/=]{40,}/g,
-  /\bAIza[\w-]{30,}/g, // Google
-  /\bya29\.[\w-]{16,}/g,
-  /\bGOCSPX-[\w-]{16,}/g,
-  /\bxox[a-z]-[\w-]{10,}/g, // Slack
-  /\bxapp-[\w-]{10,}/g,
+  /\bABSK[A-Za-z0-9+/=]{40}[A-Za-z0-9+/=]*/g,
+  /\bAIza[\w-]{30}[\w-]*/g, // Google
+  /\bya29\.[\w-]{16}[\w-]*/g,
+  /\bGOCSPX-[\w-]{16}[\w-]*/g,
+  /\bxox[a-z]-[\w-]{10}[\w-]*/g, // Slack
+  /\bxapp-[\w-]{10}[\w-]*/g,
   /\bhooks\.slack\.com\/(?:services|triggers|workflows)\/[\w/]+/g,
   /\bdiscord(?:app)?\.com\/api\/webhooks\/[\w/-]+/g,
-  /\b(?:sk|rk|pk)_(?:live|test)_\w{10,}/g, // Stripe
-  /\bwhsec_[\w+/=]{16,}/g,
-  /\bSG\.[\w-]{16,}\.[\w-]{16,}/g, // SendGrid
+  /\b(?:sk|rk|pk)_(?:live|test)_\w{10}\w*/g, // Stripe
+  /\bwhsec_[\w+/=]{16}[\w+/=]*/g,
+  /\bSG\.[\w-]{16}[\w-]*\.[\w-]{16}[\w-]*/g, // SendGrid
   /\bkey-[0-9a-f]{32}\b/g, // Mailgun
   /\b(?:AC|SK)[0-9a-f]{32}\b/g, // Twilio
-  /\bnpm_[A-Za-z0-9]{30,}/g,
-  /\bpypi-[\w-]{30,}/g,
-  /\bhf_[A-Za-z0-9]{20,}/g, // Hugging Face
-  /\bdop_v1_[0-9a-f]{40,}/g, // DigitalOcean
-  /\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{20,}/g, // Shopify
-  /\b(?:hvb|hvr|hvs|s)\.[A-Za-z0-9_-]{24,}/g, // Vault
-  /\btskey-[\w-]{16,}/g, // Tailscale
-  /\blin_(?:api|oauth)_\w{20,}/g, // Linear
+  /\bnpm_[A-Za-z0-9]{30}[A-Za-z0-9]*/g,
+  /\bpypi-[\w-]{30}[\w-]*/g,
+  /\bhf_[A-Za-z0-9]{20}[A-Za-z0-9]*/g, // Hugging Face
+  /\bdop_v1_[0-9a-f]{40}[0-9a-f]*/g, // DigitalOcean
+  /\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{20}[0-9a-fA-F]*/g, // Shopify
+  /\b(?:hvb|hvr|hvs|s)\.[A-Za-z0-9_-]{24}[A-Za-z0-9_-]*/g, // Vault
+  /\btskey-[\w-]{16}[\w-]*/g, // Tailscale
+  /\blin_(?:api|oauth)_\w{20}\w*/g, // Linear
   /\bdapi[0-9a-f]{32}\b/g, // Databricks
-  /\b[ps]k-lf-[\w-]{16,}/g, // Langfuse
-  /\blsv2_(?:pt|sk)_\w{20,}/g, // LangSmith
-  /\b(?:gsk|xai|fw|pplx|r8|nvapi|dckr_pat|glsa|ATATT)[_-]?[A-Za-z0-9_-]{28,}/g,
-  /\b(?:tvly-|csk-|esecret_|voyage-|pa-|sbp_|rnd_|nfp_|vck_|AGE-SECRET-KEY-1)(?=[\w-]{0,80}\d)[\w-]{24,}/g, // Tavily, Cerebras, Supabase and others
+  /\b[ps]k-lf-[\w-]{16}[\w-]*/g, // Langfuse
+  /\blsv2_(?:pt|sk)_\w{20}\w*/g, // LangSmith
+  /\b(?:gsk|xai|fw|pplx|r8|nvapi|dckr_pat|glsa|ATATT)[_-]?[A-Za-z0-9_-]{28}[A-Za-z0-9_-]*/g,
+  /\b(?:tvly-|csk-|esecret_|voyage-|pa-|sbp_|rnd_|nfp_|vck_|AGE-SECRET-KEY-1)(?=[\w-]{0,80}\d)[\w-]{24}[\w-]*/g, // Tavily, Cerebras, Supabase and others
   /\b\d{8,10}:[A-Za-z0-9_-]{35}\b/g, // Telegram
-  /(?<=\b(?:AccountKey|SharedAccessKey|sig)=)[A-Za-z0-9+/%=]{20,}/g, // Azure
+  /(?<=\b(?:AccountKey|SharedAccessKey|sig)=)[A-Za-z0-9+/%=]{20}[A-Za-z0-9+/%=]*/g, // Azure
 ];
 
 /** `scheme://user:password@host` */
 const ADDRESS = /(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/'"]*:)[^\s@/'"]+(?=@)/gi;
 /** `scheme://token@host`: a name that long is none. */
-const TOKEN_ADDRESS = /(?<=\b[a-z][a-z0-9+.-]{0,30}:\/\/)[\w-]{20,}(?=@)/gi;
+const TOKEN_ADDRESS = /(?<=\b[a-z][a-z0-9+.-]{0,30}:\/\/)[\w-]{20}[\w-]*(?=@)/gi;
 /** `Authorization: Bearer …`; matched forwards from the name of the scheme, since a lookbehind at each of many blanks would be quadratic. */
-const SCHEME = /(?<name>\b(?:bearer|basic|digest|token)\s+)(?=[a-z.~]*[\d+/=_-])[\w.~+/=-]{12,}/gi;
+const SCHEME = /(?<name>\b(?:bearer|basic|digest|token)\s+)(?=[a-z.~]*[\d+/=_-])[\w.~+/=-]{12}[\w.~+/=-]*/gi;
 /** A JWT from its first full stop on: the part before it is checked once for each full stop. */
-const JWT_REST = /\.(?<=(?<head>\beyJ[\w-]{8,})\.)[\w-]{8,}(?:\.[\w-]*)?/g;
+const JWT_REST = /\.(?<=(?<head>\beyJ[\w-]{8}[\w-]*)\.)[\w-]{8}[\w-]*(?:\.[\w-]*)?/g;
 
 /**
  * A name and the value assigned to it, as in code, shells, YAML, JSON (also inside a JSON text) and headers. A name is matched once,
@@ -56,7 +56,7 @@ const ASSIGNMENT =
   /(?<![\w.-])(?<lead>[\d.-]*)(?<name>[A-Za-z_][\w.-]*)(?<sign>\\?["']?[^\S\n]{0,3}(?:=>|:=|[:=])[^\S\n]{0,3})(?:(?<quote>\\?["'`])(?<quoted>(?:(?!\k<quote>)[^\n]){4,4000})|(?![\w.-]{1,80}(?::\s|:$|=[^=\s]|[^\S\n]{1,3}(?::=|=>|[:=])\s))(?<bare>[^\s"'`,;(){}<>[\]\\|&]{4,4000}))/g;
 /** `--password …` */
 const FLAG =
-  /(?<=--?(?:password|passwd|passphrase|token|secret|api-?key|access-?key|auth|credentials?)[ =]['"]?)[^\s'"-][^\s'"]{3,}/gi;
+  /(?<=--?(?:password|passwd|passphrase|token|secret|api-?key|access-?key|auth|credentials?)[ =]['"]?)[^\s'"-][^\s'"]{3}[^\s'"]*/gi;
 
 const SECRET_NAME =
   /pass(?:wor[dt]|wd|phrase|code)|pwd$|secret|token$|credential|api[_.-]?key|(?:access|account|auth|client|deploy|encryption|master|private|service|session|shared|signing|storage|webhook)[_.-]?key|authorization|cookie|^auth$|(?:^|[_.-])(?:jwt|salt|seed|pin|otp|dsn)$/i;
@@ -127,7 +127,7 @@ const RANDOM_BITS = 3.8; // for each character; words and paths of that length h
 function isRandom(value: string): boolean {
   if (value.length < RANDOM_CHARACTERS || !/^[\w+/=.~-]+$/.test(value)) return false;
   if (!/\d/.test(value) || !/[a-z]/.test(value) || !/[A-Z]/.test(value)) return false;
-  if (/^(?:[\w.-]*\/){2,}/.test(value) || /^\d{4}-\d\d-\d\d/.test(value)) return false; // a path, an instant
+  if (/^[\w.-]*\/[\w.-]*\//.test(value) || /^\d{4}-\d\d-\d\d/.test(value)) return false; // a path, an instant
   return bitsOf(value) >= RANDOM_BITS;
 }
 

@@ -141,7 +141,7 @@ function spawn({ tool_name, tool_input }: { tool_name: string; tool_input: unkno
   return { prompt: SEALED.test(prompt) ? '' : prompt, label: text(task_name) || text(agent_type), description: '' };
 }
 
-const SEALED = /^gAAAA[\w-]{40,}=*$/;
+const SEALED = /^gAAAA[\w-]{40}[\w-]*=*$/;
 
 /** `{agent_id, nickname}`, or `{task_name}` with the path of the new agent. */
 function spawned(result: ContentBlock): string[] {

@@ -75,11 +75,13 @@ function valueIn(part: Fields): string | number | boolean | null | undefined {
 
 /** Longer paths would nest deeper than what is hashed and stored. */
 const MOST_STEPS = 256;
+const MOST_CHARACTERS = 65_536;
 
 const STEP = /\.([^.[\]]+)|\[(\d{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/gy;
 
 /** The names and indices of a path such as `$.orders[0].note` or `$['orders'][0]`; null where it is none, or has too many. */
 function stepsOf(path: string): (string | number)[] | null {
+  if (path.length > MOST_CHARACTERS) return null;
   const steps: (string | number)[] = [];
   let end = 1;
   STEP.lastIndex = end;

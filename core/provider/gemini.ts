@@ -8,7 +8,7 @@ import { Unreadable, type WireFormat } from './format.ts';
 import { callOf, callsInParts } from './gemini-calls.ts';
 import { list, named } from './gemini-names.ts';
 import { geminiPrompt } from './gemini-prompt.ts';
-import { assertShallow, type Fields, fields, isFields, limit, parsed, text, tokens } from './json.ts';
+import { assertShallow, type Fields, fields, isFields, limit, parsed, text, tokens, wholeElements } from './json.ts';
 import { openaiChat } from './openai-chat.ts';
 import { defineProvider } from './provider.ts';
 import { bodyShape, bodyText, type StreamEvent, streamEvents } from './sse.ts';
@@ -208,22 +208,8 @@ function oneShot(document: unknown): Reply {
 /** The elements of an array, as far as they came: the second form of a stream. undefined: one that is no JSON. */
 function elements(json: string): unknown[] {
   const whole = parsed(json);
-  if (Array.isArray(whole)) return whole;
-  const found: unknown[] = [];
-  let depth = 0;
-  let start = 0;
-  for (const { 0: token, index } of json.matchAll(TOKEN)) {
-    if (token === '{' || token === '[') {
-      if (depth++ === 1) start = index;
-    } else if (token === '}' || token === ']') {
-      if (--depth === 1) found.push(parsed(json.slice(start, index + 1)));
-    }
-  }
-  return found;
+  return Array.isArray(whole) ? whole : wholeElements(json).map(parsed);
 }
-
-/** A bracket, or a string with all that is in it; the last one may end early. */
-const TOKEN = /[{}[\]]|"(?:[^"\\]|\\.)*(?:"|\\?$)/gs;
 
 /** The chunks of a stream, each a document of the same form. Texts grow, as may the arguments of calls; other parts come whole. */
 function streamed(chunks: readonly unknown[]): Reply {

@@ -92,6 +92,29 @@ function closingQuote(json: string, at: number): number {
 }
 
 /**
+ * The texts of the objects and arrays in an array that may end early, as far as each came whole. Reads it once, without recursion.
+ * @example
+ * wholeElements('[{"n":1},{"n":2'); // => ['{"n":1}']
+ */
+export function wholeElements(json: string): string[] {
+  const found: string[] = [];
+  let depth = 0;
+  let start = 0;
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) {
+      at = closingQuote(json, at);
+      if (at === -1) break;
+    } else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
+      if (depth++ === 1) start = at;
+    } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) {
+      if (--depth === 1) found.push(json.slice(start, at + 1));
+    }
+  }
+  return found;
+}
+
+/**
  * A tool's arguments, which providers send as JSON text. No text is no arguments; text that is no JSON (a torn stream, a model's
  * mistake) stays readable as `{_unparsed: text}`.
  */

@@ -12,7 +12,7 @@ const NAMES =
   /[@%]|a(?:uth|pi-?key|ssert)|basic|bearer|code|cookie|cred|csrf|dpop|hmac|jsession|jw[st]|key|negotiate|ntlm|otp|pa?ss|pin|pwd?|s(?:aml|as|ecret|essid|ig|plunk)|ticket|token|vk|xsrf/i;
 /** A name and the sign behind it. The text is read once: a name begins only where no other continues, and is bounded. */
 const ASSIGNMENT = /(?<![\w.%+[\]-])([\w.%+[\]-]{1,256})(\\{0,7}["']?[ \t]{0,3}[=:][ \t]{0,3})(\\{0,7}["'])?/g;
-const BARE = /(?:[^\s&#<>"'`,;\\]|[,;](?!\s|$))*/y;
+const BARE_END = /[\s&#<>"'`\\]|[,;](?=\s|$)/g;
 /** Names whose value is several assignments, with blanks between them. */
 const COOKIE = /cookie$/i;
 /** Words and short numbers behind a colon are prose and counts. */
@@ -60,9 +60,8 @@ const isNamed = (text: string, index: number, name: string): boolean => {
 };
 
 function endOfBare(text: string, from: number): number {
-  BARE.lastIndex = from;
-  BARE.exec(text);
-  return Math.max(from, BARE.lastIndex);
+  BARE_END.lastIndex = from;
+  return BARE_END.exec(text)?.index ?? text.length;
 }
 
 function endOf(text: string, from: number, sign: string): number {

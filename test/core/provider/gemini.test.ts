@@ -109,6 +109,12 @@ test('a large array that ends early is read once', () => {
   assert.ok(performance.now() - from < 10_000);
 });
 
+test('an array that ends within a long string has what came before it', () => {
+  const long = `{"inlineData":{"mimeType":"image/png","data":"${'A'.repeat(20_000_000)}`;
+  const reply = replyTo(`[${JSON.stringify(chunk([{ text: 'Here:' }]))},{"candidates":[{"content":{"parts":[${long}`);
+  assert.equal([reply.complete, reply.content], [false, [{ type: 'text', text: 'Here:' }]]);
+});
+
 test('an answer has one hash, however it was sent and however a client sends it back', () => {
   const answer = hashed({ role: 'assistant', content: sse(chunks).content });
   const contents = chunks.map(({ candidates: [candidate] }) => format.message(candidate?.content));

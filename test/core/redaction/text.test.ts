@@ -193,4 +193,11 @@ test('looking through a hostile text takes time in proportion to its length', ()
   }
 });
 
+test('a secret as long as a body can be is redacted', () => {
+  const long = 'a'.repeat(20_000_000);
+  assert.is(redactText(`token=${long},b, c`), 'token=[redacted], c');
+  assert.is(redactText(`-----BEGIN PRIVATE KEY-----${long}-----END PRIVATE KEY-----!`), '[redacted]!');
+  assert.is(redactText(`-----BEGIN PRIVATE KEY-----${long}`), '[redacted]');
+});
+
 test.run();
