@@ -215,8 +215,9 @@ function elements(json: string): unknown[] {
 function streamed(chunks: readonly unknown[]): Reply {
   const content: ContentBlock[] = [];
   const calls = callsInParts();
-  let head: Fields = {};
-  let usage = null as Fields | null;
+  let usage = null as Map<string, unknown> | null; // the figures of all chunks, the latest of each
+  let model = '';
+  let responseId = '';
   let stopReason = '';
   let grounded = '';
   let error: Reply['error'] = null;
@@ -225,9 +226,11 @@ function streamed(chunks: readonly unknown[]): Reply {
     if (raw === undefined)
       error ??= { type: 'unreadable_event', message: 'Cannot read an event of the stream: it is no JSON' };
     error = errorIn(chunk) ?? error;
-    head = { ...head, ...chunk };
-    const figures = named(chunk, 'usageMetadata');
-    if (isFields(figures)) usage = { ...usage, ...figures };
+    model = text(named(chunk, 'modelVersion')) || model;
+    responseId = text(named(chunk, 'responseId')) || responseId;
+    const reported = named(chunk, 'usageMetadata');
+    if (isFields(reported)) usage ??= new Map();
+    for (const [name, figure] of Object.entries(fields(reported))) usage?.set(name, figure);
     const candidate =
       list(chunk.candidates)
         .map(fields)
@@ -238,13 +241,14 @@ function streamed(chunks: readonly unknown[]): Reply {
     stopReason = text(named(candidate, 'finishReason')) || blocked || stopReason;
     grounded ||= groundedBy(fields(named(candidate, 'groundingMetadata')));
   }
+  const figures = usage && Object.fromEntries(usage);
   return {
     content: content.map(withoutSeams),
-    model: text(named(head, 'modelVersion')),
-    response_id: text(named(head, 'responseId')),
+    model,
+    response_id: responseId,
     stop_reason: stopReason,
-    usage: usage && usageOf(usage),
-    usage_verbatim: usage,
+    usage: figures && usageOf(figures),
+    usage_verbatim: figures,
     ...(grounded !== '' && { service_tier: grounded }), // its fee is none of the usage's figures
     complete: stopReason !== '' && error === null,
     error,

@@ -3,11 +3,13 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { anthropicMessages } from '../../../core/provider/anthropic-messages.ts';
 import type { WireFormat } from '../../../core/provider/format.ts';
+import { gemini as geminiProvider } from '../../../core/provider/gemini.ts';
 import { openaiResponses } from '../../../core/provider/openai-responses.ts';
 
 const test = suite('growing streams');
 
 const EVENTS = 20_000;
+const [gemini] = geminiProvider.formats;
 
 const streams: { format: WireFormat; what: string; event(n: number): object }[] = [
   {
@@ -20,6 +22,8 @@ const streams: { format: WireFormat; what: string; event(n: number): object }[] 
     what: 'response',
     event: (n) => ({ type: 'response.in_progress', response: { [`member_${n}`]: n } }),
   },
+  { format: gemini, what: 'chunk', event: (n) => ({ [`member_${n}`]: n }) },
+  { format: gemini, what: 'usage', event: (n) => ({ usageMetadata: { [`count_${n}`]: n } }) },
 ];
 
 for (const { format, what, event } of streams)
