@@ -87,7 +87,8 @@ export const gemini = defineProvider({
     /^\/v1(?:alpha|beta)\/|^\/v1(?:\/[^:]+)?:(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/,
   noTurn: [
     ':(countTokens|computeTokens|embedContent|batchEmbedContents|asyncBatchEmbedContent|batchGenerateContent)',
-    ':(predict|predictLongRunning|fetchPredictOperation|rawPredict)', // embeddings, pictures and films
+    ':(predict|predictLongRunning|fetchPredictOperation)', // embeddings, pictures and films
+    '/publishers/google/models/[^/]*:rawPredict',
     '/(cachedContents|tunedModels|fileSearchStores|corpora|operations)(/.*)?',
   ],
   key: /^(?:AIza|AQ\.)/,

@@ -42,6 +42,12 @@ for (const [method, target, outcome] of [
   ['POST', '/openai/v1/threads/thread_1/runs', 'openai unsupported_format'],
   ['POST', '/openai/v1/threads/runs/?stream=true', 'openai unsupported_format'],
   ['POST', '/openai/v1/threads/thread_1/runs/run_1/submit_tool_outputs', 'openai unsupported_format'],
+  ['POST', '/gemini/v1/projects/p/locations/l/publishers/google/models/m:rawPredict', 'gemini not_a_turn'],
+  [
+    'POST',
+    '/gemini/v1/projects/p/locations/l/publishers/anthropic/models/claude-sonnet-4-5:rawPredict',
+    'gemini unsupported_format',
+  ],
   ['POST', '/ollama/api/embed', 'ollama not_a_turn'],
   ['POST', '/ollama/api/show', 'ollama not_a_turn'],
   ['POST', '/api/event_logging/batch', 'anthropic not_a_turn'],
