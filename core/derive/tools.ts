@@ -80,22 +80,35 @@ function serverResults(content: readonly ContentBlock[]): Map<string, { block: C
   return results;
 }
 
-/** Results that a call delivers as fresh messages, each with the span that waited for it. The first result of a tool wins. */
+/**
+ * Results that a call delivers, each with the span that waited for it: as fresh messages, and in its answer those of tools that the
+ * provider ran for an answer before (platform.claude.com, "Server tools": it may stop between such a call and its result). The first
+ * result of a tool wins.
+ */
 export function deliveredResults(
   turn: CallTurn,
   n: number,
   pending: readonly PendingTool[],
 ): { tool: PendingTool; result: ToolResult }[] {
   const waiting = waitingTools(pending, { n, thread_id: turn.thread_id });
-  return turn.fresh
+  const deliver = (block: ContentBlock, at: string) => {
+    const tool = waiting.take(storable(block.tool_result_id ?? ''), storable(block.tool_name ?? ''));
+    return tool ? [{ tool, result: toolResult(block, tool.started_at, at) }] : [];
+  };
+  const returned = turn.fresh
     .filter((message) => message.injected === '')
     .flatMap(({ content }) => content)
-    .flatMap((block) => {
-      if (block.type !== 'tool_result') return [];
-      const tool = waiting.take(storable(block.tool_result_id ?? ''), storable(block.tool_name ?? ''));
-      if (!tool) return [];
-      return [{ tool, result: toolResult(block, tool.started_at, turn.requested_at) }];
-    });
+    .filter(({ type }) => type === 'tool_result');
+  return [
+    ...returned.flatMap((block) => deliver(block, turn.requested_at)),
+    ...earlierServerResults(turn.reply?.content ?? []).flatMap((block) => deliver(block, answeredAt(turn))),
+  ];
+}
+
+/** The results in an answer whose calls are not in it. */
+function earlierServerResults(content: readonly ContentBlock[]): ContentBlock[] {
+  const own = new Set(content.flatMap((block) => toolCallIn(block)?.tool_use_id ?? []));
+  return content.filter((block) => isServerResult(block) && block.tool_result_id && !own.has(block.tool_result_id));
 }
 
 /** True when a tool's command commits or pushes with git. */

@@ -320,6 +320,18 @@ test('what the provider ran itself has its result in the same answer', () => {
   );
 });
 
+test('what the provider ran for an answer before has its result in the next one', () => {
+  const search = { ...toolUse('s1', 'web_search', { query: 'x' }), type: 'server_tool_use' };
+  const found = { type: 'web_search_tool_result', tool_result_id: 's1', content: [{ url: 'https://a.example' }] };
+  const before = [user('Find x'), assistant(search)];
+  const rows = projection(
+    { at: 0, says: [user('Find x')], answers: answer(search) },
+    { at: 10, says: before, answers: answer(found, 'Found') },
+  );
+  const tool = span(rows, 'tool');
+  assert.equal([tool.output, tool.ended_at, tool.status], [[found], instantAt(10.5), 'ok']);
+});
+
 test('shells of all harnesses are shown as Bash; a tool without a name is a tool', () => {
   const tools = [
     toolUse('1', 'exec_command', { cmd: 'ls' }),
