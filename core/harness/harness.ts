@@ -124,13 +124,14 @@ export type TranscriptCall = {
   made: { thread: string; position: number };
   is_own: boolean; // false: inherited from another session, or uploaded under another session's name
   reply: Reply; // as the harness received it: `usage` is null where the transcript has none
+  format?: FormatId; // in which it is priced and known by its ids, where the file says it of each call; else the file's
 };
 
 /** How a thread was started, according to a file. '' is unknown. */
 export type SpawnRecord = { tool_use_id: string; path: string; label: string; description: string; prompt: string };
 
 export type TranscriptReading = {
-  /** The format in which its calls are hashed and priced. */
+  /** The format in which its messages are hashed, and its calls priced that have none of their own. */
   format: FormatId;
   harness_version: string; // ''
   cwd: string; // ''

@@ -86,6 +86,7 @@ function addMessage({ info, parts, at }: StoredMessage, builder: TranscriptBuild
   builder.addAnswer({
     ...{ local_id: text(info.id), request_id: '', thread: `opencode ${text(info.id)}`, is_own: true },
     reply: isBroken ? brokenOff(reply) : reply,
+    ...(text(info.providerID) !== '' && { format: formatOfProvider(text(info.providerID)) }),
     ending: isBroken ? 'client_closed' : 'complete',
     ...{ from: at, until: completedAt(info) ?? at },
   });

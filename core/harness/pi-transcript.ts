@@ -48,7 +48,7 @@ export function readPiTranscript(file: TranscriptFile): TranscriptReading {
   const names = entries.flatMap(({ type, raw }) => (type === 'session_info' ? [text(raw.name).trim()] : []));
   const title = names.findLast((name) => name !== '');
   return {
-    format: formatOfProvider(`${text(answer.provider)} ${text(answer.api)}`),
+    format: formatOfProvider(providerOf(answer)),
     harness_version: '',
     cwd: text(header.cwd),
     git_branch: '',
@@ -168,11 +168,15 @@ function addAnswer(
     ...{ local_id: id, request_id: '', thread: `pi ${id} ${text(raw.timestamp)}` },
     is_own: at === null || startedAt === null || at >= startedAt,
     reply: isAborted ? brokenOff(reply) : reply,
+    ...(providerOf(message) !== '' && { format: formatOfProvider(providerOf(message)) }),
     ending: isAborted ? 'client_closed' : 'complete',
     ...{ from: at, until: at },
   });
   return true;
 }
+
+/** Its words for the provider and its API; '' for none. */
+const providerOf = ({ provider, api }: Fields): string => `${text(provider)} ${text(api)}`.trim();
 
 const isUsage = (value: unknown): value is Fields => isFields(value) && ('input' in value || 'output' in value);
 const usageParts = ({ input, output, cacheRead, cacheWrite }: Fields) => ({ input, output, cacheRead, cacheWrite });

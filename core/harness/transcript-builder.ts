@@ -2,6 +2,7 @@
 import type { Message } from '../model/bucket.ts';
 import type { Ending } from '../model/coverage.ts';
 import type { Reply } from '../model/reply.ts';
+import type { FormatId } from '../provider/formats.ts';
 import type { TranscriptCall } from './harness.ts';
 import { justAfter } from './record-time.ts';
 
@@ -14,6 +15,7 @@ export type TranscriptAnswer = {
   is_own: boolean;
   reply: Reply;
   ending: Ending;
+  format?: FormatId; // where the file says it of each answer
   from: string | null;
   until: string | null;
 };
@@ -62,7 +64,7 @@ export function openTranscriptBuilder(fallback: string, { joined }: { joined: bo
     setTurn: (id) => {
       turn_id = id;
     },
-    addAnswer({ local_id, request_id, thread, is_own, reply, ending, from, until }) {
+    addAnswer({ local_id, request_id, thread, is_own, reply, ending, format, from, until }) {
       const earliest = added.reduce<string | null>((at, entry) => earlier(at, entry.at), null) ?? from;
       const floor: string | null = last && justAfter(last.requested_at);
       const requested_at = latest(earliest ?? floor ?? fallback, floor);
@@ -82,6 +84,7 @@ export function openTranscriptBuilder(fallback: string, { joined }: { joined: bo
         made: { thread, position },
         is_own,
         reply,
+        ...(format !== undefined && { format }),
       });
       last = { requested_at };
       keeps += added.length + 1;

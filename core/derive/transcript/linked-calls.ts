@@ -10,7 +10,7 @@ import { type ChainNode, chain } from '../../merkle/chain.ts';
 import type { Message } from '../../model/bucket.ts';
 import type { Identity } from '../../model/identity.ts';
 import { echoed } from '../../provider/echoed.ts';
-import { formatById } from '../../provider/formats.ts';
+import { type FormatId, formatById } from '../../provider/formats.ts';
 import type { CallTurn, FreshMessage } from '../turn.ts';
 
 /** A file that counts, as it was read. */
@@ -80,7 +80,6 @@ export function linkedCalls(
     identity: { ...identity, cwd: identity.cwd || reading.cwd },
     surroundings: { ...noSurroundings, git_branch: reading.git_branch },
     format: reading.format,
-    provider: format.provider,
   };
   const place = JSON.stringify(context);
   const file_ended_at = (turn: CallTurn) => reading.last_at ?? turn.requested_at;
@@ -100,7 +99,7 @@ export function linkedCalls(
     const { request_id, made, is_own, reply } = call;
     const ids = { response_id: reply.response_id, request_id };
     const claim = {
-      call_key: transcriptKey(reading.format, ids, { harness_id: identity.harness_id, ...made, usage: reply.usage }),
+      call_key: transcriptKey(turn.format, ids, { harness_id: identity.harness_id, ...made, usage: reply.usage }),
       call_id,
       is_own,
       file_ended_at: file_ended_at(turn),
@@ -113,10 +112,14 @@ export function linkedCalls(
 const isSame = ({ added, answer, call: before }: LinkedCall, call: TranscriptCall, length: number): boolean =>
   (added[0] ?? answer).position === length && isDeepStrictEqual(before, call);
 
-type CallContext = Pick<
-  CallTurn,
-  'session_id' | 'thread_id' | 'raw_turn_id' | 'identity' | 'surroundings' | 'format' | 'provider'
->;
+type CallContext = Pick<CallTurn, 'session_id' | 'thread_id' | 'raw_turn_id' | 'identity' | 'surroundings'> & {
+  format: FormatId; // of the file
+};
+
+/** A harness may go from one provider to another within a conversation. */
+function calledBy(ofFile: FormatId, { format = ofFile }: TranscriptCall): Pick<CallTurn, 'format' | 'provider'> {
+  return { format, provider: formatById(format).provider };
+}
 
 const turnOf = (
   call_id: string,
@@ -129,8 +132,7 @@ const turnOf = (
   raw_turn_id: context.raw_turn_id,
   identity: context.identity,
   surroundings: context.surroundings,
-  format: context.format,
-  provider: context.provider,
+  ...calledBy(context.format, call),
   call_id,
   source: 'transcript',
   kind: 'main',

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { providerKey } from '../../../../core/call/call-key.ts';
 import type { CountedTranscript } from '../../../../core/derive/transcript/linked-calls.ts';
 import {
   knownTurns,
@@ -10,8 +11,11 @@ import {
   turnDigest,
 } from '../../../../core/derive/transcript/turns.ts';
 import { readClaudeTranscript } from '../../../../core/harness/claude-transcript.ts';
+import { readOpencodeTranscript } from '../../../../core/harness/opencode-transcript.ts';
+import { readPiTranscript } from '../../../../core/harness/pi-transcript.ts';
 import type { Identity } from '../../../../core/model/identity.ts';
 import { priceOf } from '../../../../core/price/prices.ts';
+import { opencodeChat, piChat } from '../../../support/other-transcripts.ts';
 import {
   answeredBy,
   claudeChat,
@@ -154,4 +158,28 @@ test('calls come in the order of the fold, however the files are given', () => {
     }),
   );
 });
+for (const [name, read, records] of [
+  ['opencode', readOpencodeTranscript, opencodeChat],
+  ['pi', readPiTranscript, piChat],
+] as const)
+  test(`${name}: a conversation that goes on at another provider is billed by each call's own`, () => {
+    const text = JSON.stringify(records);
+    const at = text.lastIndexOf('"role":"assistant"');
+    const first = text.slice(0, at).replaceAll('gpt-4.1', 'claude-sonnet-4-5').replaceAll('"openai', '"anthropic');
+    const later = text.slice(at).replace('-completions', '-responses');
+    const file = transcriptFile(JSON.parse(`${first}"responseId":"resp_1",${later}`)) as never;
+    const calls = turns(source([], '', { reading: read(file) }));
+    assert.equal(
+      calls.map(({ turn }) => [turn.model, turn.provider, turn.format]),
+      [
+        ['claude-sonnet-4-5', 'anthropic', 'anthropic.messages'],
+        ['gpt-4.1', 'openai', name === 'pi' ? 'openai.responses' : 'openai.chat'],
+      ],
+    );
+    const prices = calls.flatMap((call) => call.nodes()).flatMap(({ cost_usd }) => cost_usd ?? []);
+    assert.equal([prices.length, prices.every((usd) => Number(usd) > 0)], [2, true]);
+    const byId = providerKey('openai.responses', { response_id: 'resp_1', request_id: '' });
+    if (name === 'pi') assert.is(calls[1]?.claim.call_key, byId);
+  });
+
 test.run();
