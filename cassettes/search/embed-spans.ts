@@ -5,12 +5,13 @@ import { comparedBy } from './changed-sessions.ts';
 import { beginComparison, beginLedgerComparison, lastComparison, rememberComparison } from './comparisons.ts';
 import { embedderOf } from './configured.ts';
 import { backlogPassed, hasBacklog } from './derivation-backlog.ts';
+import { type EmbedTally, type EmbedTarget, embedGroup, keyOf, type SpanWork } from './embed-group.ts';
 import { embedsOnce } from './embed-once.ts';
-import { type Embedder, EmbeddingFailed, NoEmbedder } from './embedder.ts';
-import { isCut, type Ledger, type LedgerEntry, ledgerOf, type SpanToEmbed } from './ledger.ts';
+import { EmbeddingFailed, NoEmbedder } from './embedder.ts';
+import { isCut, type LedgerEntry, ledgerOf, type SpanToEmbed } from './ledger.ts';
 import type { SearchConfig } from './manifest.ts';
 import { relationsOf } from './relations.ts';
-import { chunksOf, embeddedText, snippetOf } from './span-text.ts';
+import { chunksOf, embeddedText } from './span-text.ts';
 import { vectorStoreOf } from './vector-store.ts';
 
 /** The last reported progress of embedding, by its settings. */
@@ -36,10 +37,8 @@ const KEYS_AT_ONCE = 2000;
 const SPANS_AT_ONCE = 16;
 const MOST_CHUNKS = 100; // of one span
 const CHUNKS_AT_ONCE = 50; // in one write: statements have a size limit, and updating the index takes time
-
-/** A failure that may pass is retried after 1 minute, 4 minutes and so on; after this many attempts it is given up. */
-const MOST_ATTEMPTS = 5;
-const pauseAfter = (attempts: number) => (attempts >= MOST_ATTEMPTS ? null : 60 * 4 ** (attempts - 1)); // seconds
+/** Each refused span costs some calls; after so many of them the run ends, and the next one goes on. */
+const MOST_REFUSED = 100;
 
 /** @throws {Error} there is no embedder, or it is unavailable: the next run tries again */
 export async function embedSpans(
@@ -77,13 +76,15 @@ async function embedUntilBacklog(
   // Deleted spans are removed, whether or not there is an embedder.
   const fewer = await ledgerOf(db, store, relations, '').prune(pruning.scope);
   rememberComparison(env, 'prune', comparedBy(pruning, []));
-  const embedder = embedsOnce(embedderOf(env));
+  const direct = embedderOf(env);
+  const embedder = embedsOnce(direct);
   await backlogPassed(env, signal);
   if (signal.aborted) return { complete: false, embedded: 0 };
   const ledger = ledgerOf(db, store, relations, embedder.model);
   const comparison = await beginLedgerComparison(env, ledger, lastComparison(env, 'embed'));
   const { scope } = comparison;
-  let [batches, embedded] = [0, 0];
+  const target: EmbedTarget = { embedder, direct, ledger, signal };
+  let [batches, embedded, refused] = [0, 0, 0];
   for (;;) {
     const due = await ledger.due(scope, KEYS_AT_ONCE);
     const before = scope && due.length === 0 && !fewer ? recentCounts(db, env.CONFIG) : null;
@@ -93,7 +94,10 @@ async function embedUntilBacklog(
     for (let at = 0; at < due.length; at += SPANS_AT_ONCE) {
       if (signal.aborted || (batches > 0 && (await hasBacklog(env)))) return { complete: false, embedded };
       const batch = due.slice(at, at + SPANS_AT_ONCE);
-      const tally = await embedBatch(await ledger.read(batch), embedder, ledger, signal);
+      if (refused >= MOST_REFUSED)
+        throw new EmbeddingFailed('away', `Cannot embed: ${refused} texts were refused; the next run goes on`);
+      const tally = await embedBatch(await ledger.read(batch), target);
+      refused += tally.failed;
       batches += 1;
       embedded += tally.embedded;
       counts = {
@@ -110,18 +114,10 @@ async function embedUntilBacklog(
   return { complete: true, embedded };
 }
 
-type Tally = { embedded: number; failed: number };
-
-type Work = SpanToEmbed & { hash: string; chunks: string[]; shortened: boolean };
-
-async function embedBatch(
-  spans: readonly SpanToEmbed[],
-  embedder: Embedder,
-  ledger: Ledger,
-  signal: AbortSignal,
-): Promise<Tally> {
+async function embedBatch(spans: readonly SpanToEmbed[], target: EmbedTarget): Promise<EmbedTally> {
+  const { embedder, ledger } = target;
   const known: LedgerEntry[] = [];
-  const work: Work[] = [];
+  const work: SpanWork[] = [];
   for (const span of spans) {
     const text = embeddedText(span.plain_text);
     const hash = createHash('sha256').update(`${embedder.chunkLength}\n${text}`).digest('hex');
@@ -136,15 +132,15 @@ async function embedBatch(
   await ledger.write(known);
   const tally = { embedded: 0, failed: 0 };
   for (const group of groupsOf(work)) {
-    const { embedded, failed } = await embedGroup(group, embedder, ledger, signal);
+    const { embedded, failed } = await embedGroup(group, target);
     tally.embedded += embedded;
     tally.failed += failed;
   }
   return tally;
 }
 
-function groupsOf(work: readonly Work[]): Work[][] {
-  const groups: Work[][] = [];
+function groupsOf(work: readonly SpanWork[]): SpanWork[][] {
+  const groups: SpanWork[][] = [];
   let chunks = Number.POSITIVE_INFINITY;
   for (const span of work) {
     chunks += span.chunks.length;
@@ -156,76 +152,6 @@ function groupsOf(work: readonly Work[]): Work[][] {
   }
   return groups;
 }
-
-async function embedGroup(
-  work: readonly Work[],
-  embedder: Embedder,
-  ledger: Ledger,
-  signal: AbortSignal,
-): Promise<Tally> {
-  try {
-    await ledger.write(await embeddedAll(work, embedder, signal));
-    return { embedded: work.length, failed: 0 };
-  } catch (error) {
-    if (!(error instanceof EmbeddingFailed) || error.kind === 'away' || signal.aborted) throw error;
-    return oneByOne(work, embedder, ledger, signal);
-  }
-}
-
-/** Embeds each span alone, to find the one at fault. When none can be embedded and none is at fault, the embedder itself has failed. */
-async function oneByOne(
-  work: readonly Work[],
-  embedder: Embedder,
-  ledger: Ledger,
-  signal: AbortSignal,
-): Promise<Tally> {
-  const failed: { span: Work; error: EmbeddingFailed }[] = [];
-  let embedded = 0;
-  for (const span of work) {
-    try {
-      await ledger.write(await embeddedAll([span], embedder, signal));
-      embedded += 1;
-    } catch (error) {
-      if (!(error instanceof EmbeddingFailed) || error.kind === 'away' || signal.aborted) throw error;
-      failed.push({ span, error });
-    }
-  }
-  const [first] = failed;
-  if (embedded === 0 && failed.length > 1 && first && failed.every(({ error }) => error.kind === 'answer'))
-    throw first.error;
-  await ledger.write(failed.map(({ span, error }) => failureOf(span, error)));
-  return { embedded, failed: failed.length };
-}
-
-function failureOf(span: Work, { kind, message }: EmbeddingFailed): LedgerEntry {
-  const again = span.hash === span.content_hash && span.state === 'failed';
-  const attempts = again ? span.attempts + 1 : 1;
-  return {
-    ...{ ...keyOf(span), content_hash: span.hash, state: 'failed', chunks: [], attempts, reason: message },
-    retry_in_seconds: kind === 'text' ? null : pauseAfter(attempts),
-  };
-}
-
-async function embeddedAll(work: readonly Work[], embedder: Embedder, signal: AbortSignal): Promise<LedgerEntry[]> {
-  const texts = work.flatMap(({ chunks }) => chunks);
-  const vectors: number[][] = [];
-  for (let at = 0; at < texts.length; at += embedder.batch)
-    vectors.push(...(await embedder.embed(texts.slice(at, at + embedder.batch), { signal })));
-  let at = 0;
-  return work.map(({ hash, chunks, shortened, ...span }) => ({
-    ...{ ...keyOf(span), content_hash: hash, state: 'embedded' as const, shortened },
-    chunks: chunks.map((chunk) => ({ snippet: snippetOf(chunk), embedding: vectors[at++] ?? [] })),
-  }));
-}
-
-const keyOf = ({
-  trace_id,
-  span_id,
-  session_id,
-  fingerprint,
-}: SpanToEmbed | Omit<Work, 'hash' | 'chunks' | 'shortened'>) => ({
-  ...{ trace_id, span_id, session_id, fingerprint },
-});
 
 /** The vector of a question, by the same model as those of the spans. */
 export async function embedQuery(env: Env<SearchConfig>, query: string): Promise<{ model: string; vector: number[] }> {
