@@ -11,7 +11,7 @@ import { EmbeddingFailed, NoEmbedder } from './embedder.ts';
 import { isCut, type LedgerEntry, ledgerOf, type SpanToEmbed } from './ledger.ts';
 import type { SearchConfig } from './manifest.ts';
 import { relationsOf } from './relations.ts';
-import { chunksOf, embeddedText } from './span-text.ts';
+import { chunksOf, embeddedText, isHeavy } from './span-text.ts';
 import { vectorStoreOf } from './vector-store.ts';
 
 /** The last reported progress of embedding, by its settings. */
@@ -120,7 +120,7 @@ async function embedBatch(spans: readonly SpanToEmbed[], target: EmbedTarget): P
   const work: SpanWork[] = [];
   for (const span of spans) {
     const text = embeddedText(span.plain_text);
-    const hash = createHash('sha256').update(`${embedder.chunkLength}\n${text}`).digest('hex');
+    const hash = hashOf(text, embedder.chunkLength);
     const entry = { ...keyOf(span), content_hash: hash };
     const chunks = chunksOf(text, embedder.chunkLength);
     const shortened = chunks.length > MOST_CHUNKS || isCut(span);
@@ -139,6 +139,12 @@ async function embedBatch(spans: readonly SpanToEmbed[], target: EmbedTarget): P
   return tally;
 }
 
+/** Of the chunks: of a text in Latin letters they are cut as by former versions, whose vectors stay. */
+const hashOf = (text: string, most: number): string =>
+  createHash('sha256')
+    .update(`${most}${isHeavy(text, most) ? ' weighed' : ''}\n${text}`)
+    .digest('hex');
+
 function groupsOf(work: readonly SpanWork[]): SpanWork[][] {
   const groups: SpanWork[][] = [];
   let chunks = Number.POSITIVE_INFINITY;
@@ -156,7 +162,8 @@ function groupsOf(work: readonly SpanWork[]): SpanWork[][] {
 /** The vector of a question, by the same model as those of the spans. */
 export async function embedQuery(env: Env<SearchConfig>, query: string): Promise<{ model: string; vector: number[] }> {
   const embedder = embedderOf(env);
-  const [vector] = await embedder.embed([query.slice(0, embedder.chunkLength)], { urgent: true });
+  const [beginning = ''] = chunksOf(query.slice(0, embedder.chunkLength), embedder.chunkLength);
+  const [vector] = await embedder.embed([beginning], { urgent: true });
   if (!vector) throw new NoEmbedder('it gave no vector');
   return { model: embedder.model, vector };
 }

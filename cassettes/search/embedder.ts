@@ -3,7 +3,7 @@
 export type Embedder = {
   /** Provider and model, stored beside every vector: only vectors of one name are compared. */
   model: string;
-  /** The longest text that goes into one vector, in UTF-16 units. */
+  /** The longest text that goes into one vector, in UTF-16 units of Latin text; of other scripts it is less (`chunksOf`). */
   chunkLength: number;
   /** How many texts go into one call. */
   batch: number;

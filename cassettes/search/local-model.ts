@@ -9,6 +9,7 @@ import { makeMinilm, minilmTokenizer } from './make-minilm.ts';
 import { HIDDEN, LAYERS, minilmOnnx } from './minilm-onnx.ts';
 import { openWeights } from './minilm-weights.ts';
 import { type OnnxSession, type OnnxTensor, openRuntime, type Runtime } from './onnx-runtime.ts';
+import { cutIn } from './span-text.ts';
 
 /** `folder`: of the model; `build`: the model is all-MiniLM-L6-v2, and is made there from the package's weights when it is absent. */
 export type ModelFolder = { folder: string; build: boolean };
@@ -25,15 +26,31 @@ export async function openLocalModel({ folder, build }: ModelFolder): Promise<Lo
   const inMemory = build && runtime.kind === 'wasm';
   if (build && !inMemory && !existsSync(join(folder, 'onnx/model.onnx'))) await makeMinilm(folder);
   const tokens = inMemory ? tokensBy(await minilmTokenizer()) : tokensBy(await tokenizerOf(folder));
-  const [tokensOf, encode] = await Promise.all([tokens, inMemory ? openPackage(runtime) : openFolder(runtime, folder)]);
+  const [{ tokensOf, most }, encode] = await Promise.all([
+    tokens,
+    inMemory ? openPackage(runtime) : openFolder(runtime, folder),
+  ]);
+  /** What has more tokens than the model takes, as dense code has, goes in by parts. */
+  const summed = async (text: string): Promise<Float64Array> => {
+    const all = tokensOf(text);
+    if (all.ids.length <= most || text.length < 2) return sumOf(await encode(all));
+    const middle = cutIn(text, Math.ceil(text.length / 2));
+    const [first, second] = [await summed(text.slice(0, middle)), await summed(text.slice(middle))];
+    return first.map((value, i) => value + (second[i] ?? 0));
+  };
   return async (text) => {
-    const { dims, data } = await encode(tokensOf(text));
-    const [, count = 0, dimensions = 0] = dims;
-    const sum = new Float64Array(dimensions);
-    for (let i = 0; i < count * dimensions; i++) sum[i % dimensions] = (sum[i % dimensions] ?? 0) + (data[i] ?? 0);
+    const sum = await summed(text);
     const length = Math.hypot(...sum);
     return Float32Array.from(sum, (value) => value / length);
   };
+}
+
+/** The sum of a model's output over the tokens. */
+function sumOf({ dims, data }: OnnxTensor): Float64Array {
+  const [, count = 0, dimensions = 0] = dims;
+  const sum = new Float64Array(dimensions);
+  for (let i = 0; i < count * dimensions; i++) sum[i % dimensions] = (sum[i % dimensions] ?? 0) + (data[i] ?? 0);
+  return sum;
 }
 
 async function openFolder(runtime: Runtime, folder: string): Promise<Encoder> {
@@ -96,20 +113,23 @@ async function tokenizerOf(folder: string): Promise<{ tokenizer: object; config:
 }
 
 type Call = (text: string, options: object) => Record<'input_ids' | 'token_type_ids', number[] | undefined>;
-type Tokenizer = Call & { normalizer?: { config?: Record<string, unknown> } | null };
+type Tokenizer = Call & { model_max_length?: unknown; normalizer?: { config?: Record<string, unknown> } | null };
 
-async function tokensBy({ tokenizer: definition, config }: { tokenizer: object; config: object }) {
+/** The tokenizer of a model. @returns the tokens of a text, with those around it, and how many of them the model takes at most */
+export async function tokensBy({ tokenizer: definition, config }: { tokenizer: object; config: object }) {
   const { AutoTokenizer, PreTrainedTokenizer } = await transformers();
   const { TOKENIZER_CLASS_MAPPING: classes } = AutoTokenizer as unknown as Record<string, Record<string, unknown>>;
   const className = String((config as { tokenizer_class?: unknown }).tokenizer_class).replace(/Fast$/, '');
   const Kind = (classes?.[className] ?? PreTrainedTokenizer) as new (definition: object, config: object) => Tokenizer;
   const tokenizer = new Kind(definition, config);
-  return (text: string): Tokens => {
+  const { model_max_length: most } = tokenizer;
+  const tokensOf = (text: string): Tokens => {
     const { input_ids: ids = [], token_type_ids: types } = tokenizer(normalised(tokenizer, text), {
-      ...{ truncation: true, padding: false, return_tensor: false },
+      ...{ truncation: false, padding: false, return_tensor: false },
     });
     return { ids, types: types ?? ids.map(() => 0) };
   };
+  return { tokensOf, most: typeof most === 'number' && most > 2 ? most : Number.POSITIVE_INFINITY };
 }
 
 /** The library's build for browsers, which loads no native library; it expects the global `self` of browsers. */

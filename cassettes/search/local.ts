@@ -20,7 +20,7 @@ export function localEmbedder({ model, models, dimensions }: LocalOptions): Embe
     throw new NoEmbedder('the folder of embedding.model holds no onnx/model.onnx, or may not be read from here');
   return {
     model: `local/${build ? BUILT : model}`,
-    chunkLength: 1000, // about the 256 tokens that it was made for
+    chunkLength: 1000, // about the 256 tokens that it was made for, and within the 512 that it takes
     batch: 16,
     async embed(texts, { urgent = false, signal } = {}) {
       const queue = queueOf({ folder, build });

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { chunksOf, embeddedText, snippetOf } from '../../../cassettes/search/span-text.ts';
+import { chunksOf, embeddedText, isHeavy, snippetOf } from '../../../cassettes/search/span-text.ts';
 
 const test = suite('search: what of a span is embedded');
 
@@ -30,6 +30,16 @@ test('no chunk is longer than asked for, none splits a character, and no word is
   assert.ok(chunks.every((chunk) => chunk.length <= 100));
   assert.equal(chunks.join(' ').split(/\s+/), text.trim().split(/\s+/));
   assert.equal(chunksOf('😀'.repeat(10), 5), Array(5).fill('😀😀'));
+});
+
+test('text of other scripts is cut earlier, at a full stop of its own too, and Latin text where it was', () => {
+  assert.equal(chunksOf('我们昨天讨论了。明天见', 16), ['我们昨天讨论了。', '明天见']);
+  assert.equal(chunksOf('어제우리', 12), ['어제', '우리']);
+  assert.equal(chunksOf('어', 1), ['어']);
+  assert.equal(chunksOf('Größe – “naïve” → ja', 20), ['Größe – “naïve” → ja']);
+  assert.not.ok(isHeavy('x 我', 4));
+  assert.ok(isHeavy('x 我', 3));
+  assert.not.ok(isHeavy('xyz x', 3));
 });
 
 test('a snippet is a line of at most 280 characters', () => {
