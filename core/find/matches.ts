@@ -1,10 +1,10 @@
-/** Where a text stands in another, in letters of either case, and what is around it. */
+/** Where a text stands in another, in letters of either case, composed or not, and what is around it. */
 import type { z } from '@hono/zod-openapi';
 import type { FindMatch } from '../model/find.ts';
 
 const AROUND = 80;
 
-/** Matches a text as it is written, in any case. Folding changes no length, so that offsets hold. */
+/** Matches a text as it is written, in any case, in either of Unicode's forms. What matches may be longer than the text. */
 export const literalPattern = (text: string): RegExp => new RegExp(literal(text), 'giu');
 
 /** Matches each of the texts. */
@@ -17,8 +17,18 @@ export const anyOfPattern = (texts: readonly string[]): RegExp =>
     'giu',
   );
 
+/** A file name from macOS is decomposed, what people type is composed; a text may have both. */
+function literal(text: string): string {
+  const composed = text.normalize('NFC');
+  const either = Array.from(composed, (character) => {
+    const decomposed = character.normalize('NFD');
+    return decomposed === character ? escaped(character) : `(?:${escaped(character)}|${escaped(decomposed)})`;
+  }).join('');
+  return composed === text ? either : `(?:${either}|${escaped(text)})`; // of some characters neither form is the character itself
+}
+
 /** A lone half of a character would be read as a range of a pattern, or refused. */
-const literal = (text: string): string =>
+const escaped = (text: string): string =>
   text.replace(/[\\^$.*+?()[\]{}|/-]/g, (character) => ESCAPED[character] ?? `\\${character}`);
 const ESCAPED: Readonly<Record<string, string>> = { '-': '\\x2d' };
 

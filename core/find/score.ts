@@ -56,7 +56,7 @@ function wordsScore(query: TextQuery, texts: readonly PlacedText[], characters: 
     const last = new Map<string, number>();
     for (const { 0: matched, index } of placed.text.matchAll(pattern)) {
       if (++lookedAt > MOST_LOOKED_AT) break;
-      const word = matched.toLowerCase();
+      const word = matched.toLowerCase().normalize('NFC');
       const whole = isAligned(placed.text, index, matched.length);
       if (!whole && short.has(word)) continue;
       const before = found.get(word);

@@ -30,7 +30,7 @@ export async function amendedQuery(
   { query, places, filter, found }: Amending,
 ): Promise<AmendedQuery | null> {
   const isFound = ({ text }: Word) => [...found].some((other) => other.includes(text));
-  const lacking = significantWords(query)
+  const lacking = significantWords(query.words)
     .filter((word) => !isFound(word))
     .map((word) => ({ word, groups: termsBesideMistake(word) }))
     .filter(({ groups }) => groups.length > 0);

@@ -116,10 +116,10 @@ async function* hitBatches(
   const windows = places.length > 0 ? await textWindows(execute) : [];
   const seen = new Set<string>();
   let [hits, reads]: [Hits, number] = [new Map(), 0];
-  for (const { groups, match, inPrompts } of stagesOf(query))
+  for (const { groups, match, promptTerms } of stagesOf(query))
     for (const limit of CANDIDATES) {
-      const prompts = inPrompts && listed.includes('prompt');
-      const calls = prompts ? await lookInPrompts(execute, query, filter, limit, { hits, found }) : 0;
+      const prompts = promptTerms && listed.includes('prompt') ? { sought: promptTerms, filter, limit } : null;
+      const calls = prompts ? await lookInPrompts(execute, query, prompts, { hits, found }) : 0;
       const search = { groups, match, places, filter, windows, limit };
       const candidates = places.length > 0 ? await execute('findCandidates', search) : [];
       const fresh = candidates.filter((candidate) => !seen.has(keyOf(candidate)));
@@ -141,17 +141,25 @@ async function* hitBatches(
   if (hits.size > 0) yield hits;
 }
 
-type Stage = { groups: number[][]; match: 'all' | 'some'; inPrompts: boolean };
+/** `promptTerms`: the stage looks in prompts too, for these terms. */
+type Stage = { groups: number[][]; match: 'all' | 'some'; promptTerms: number[] | null };
 
-/** The ways in which a text is looked for, the strictest first. */
-function stagesOf(query: TextQuery): Stage[] {
-  const { length } = query.words;
+/** The ways in which a text is looked for, the strictest first; each of them in all spellings. */
+function stagesOf({ spellings }: TextQuery): Stage[] {
+  const few = spellings.filter(({ length }) => length <= SHORT_WORDS);
+  const several = spellings.filter(({ length }) => length > 1);
   return [
-    { groups: [allTerms(query, false)], match: 'all', inPrompts: true },
-    ...(length <= SHORT_WORDS ? [{ groups: [allTerms(query, true)], match: 'all' as const, inPrompts: false }] : []),
-    ...(length > 1
-      ? [{ groups: significantWords(query).map(partOfWord), match: 'some' as const, inPrompts: false }]
-      : []),
+    ...spellings.map((words) => ({
+      groups: [allTerms(words, false)],
+      match: 'all' as const,
+      promptTerms: allTerms(words, true),
+    })),
+    ...few.map((words) => ({ groups: [allTerms(words, true)], match: 'all' as const, promptTerms: null })),
+    ...several.map((words) => ({
+      groups: significantWords(words).map(partOfWord),
+      match: 'some' as const,
+      promptTerms: null,
+    })),
   ];
 }
 
@@ -200,11 +208,10 @@ async function verify(
 async function lookInPrompts(
   execute: Database['execute'],
   query: TextQuery,
-  filter: FindFilter,
-  limit: number,
+  prompts: { sought: number[]; filter: FindFilter; limit: number },
   { hits, found: words }: Comparison,
 ): Promise<number> {
-  const found = await execute('promptCandidates', { sought: allTerms(query, true), filter, limit });
+  const found = await execute('promptCandidates', prompts);
   for (const { block, start, text, ...call } of found) {
     const scored = scoreOf(query, [{ place: 'prompt', side: 'prompt', block, offset: start, text }]);
     const key = `${spanOf(call)} prompt ${block}`;

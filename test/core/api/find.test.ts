@@ -61,6 +61,21 @@ databaseSuite('finding across sessions', (test, database) => {
     assert.equal(await found('실패'), ['밤에 [실패]하는 테스트']);
   });
 
+  test('composed and decomposed forms of Unicode find each other, and what is shown is as it was recorded', async () => {
+    const nfc = (text: string) => text.normalize('NFC');
+    const nfd = (text: string) => text.normalize('NFD');
+    await says('a', 1, nfd('/Users/me/Résumé größer.pdf'), nfd('ガギ 실패하는'));
+    await says('b', 2, nfc('das Résumé'), nfc('ガギ 실패하는'));
+    await indexAll(database());
+    for (const form of [nfc, nfd]) {
+      assert.equal(await found(form('résumé')), [nfc('das [Résumé]'), nfd('/Users/me/[Résumé] größer.pdf')]);
+      assert.equal(await found(form('größer résumé')), [nfd('/Users/me/[Résumé] größer.pdf'), nfc('das [Résumé]')]);
+      assert.equal(await found(form('ガギ')), [nfc('[ガギ] 실패하는'), nfd('[ガギ] 실패하는')]);
+      assert.equal(await found(form('실패')), [nfc('ガギ [실패]하는'), nfd('ガギ [실패]하는')]);
+      assert.is((await get({ text: form('größer') })).replaced_words, undefined);
+    }
+  });
+
   test('a word that no text has is found as the nearest one', async () => {
     await says('a', 1, 'Unclaimed suitcases are photographed', 'drainPendingQueue() waits');
     await says('b', 2, 'Το παιδικό εισιτήριο', 'Maintenance of the lighthouse');

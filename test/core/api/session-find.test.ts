@@ -93,6 +93,15 @@ databaseSuite('finding in a session', (test, database) => {
     }
   });
 
+  test('a text is found in either form of Unicode, with its offsets as they were recorded', async () => {
+    for (const form of ['NFC', 'NFD']) {
+      const [hit, ...others] = await find(session_id, { text: 'naïve\tindented'.normalize(form), in: 'conversation' });
+      assert.is(others.length, 1, form);
+      assert.is(hit.match, 'naïve\tindented');
+      assert.is(hit.end - hit.start, 14);
+    }
+  });
+
   test('in some places, and in a thread', async () => {
     const places = async (query: Record<string, string>) =>
       (await find(session_id, query)).flatMap(({ place }) => place ?? []);
