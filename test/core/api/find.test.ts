@@ -208,6 +208,34 @@ databaseSuite('finding across sessions', (test, database) => {
     }
   });
 
+  test('each hit is shown once also where new ones come in between two pages, and cursors of former versions go on', async () => {
+    const spansOf = ({ items }: Json): string[] => items.map(({ span_id }: Json) => span_id);
+    const turns = (session: string, ats: readonly number[]) =>
+      store(session, ...ats.map((at) => ({ at, says: [user(`a needle ${at}`)], answers: answer('ok') })));
+    await turns('a', [10, 20, 30, 40, 50]);
+    await indexAll(database());
+    const old = spansOf(await get({ text: 'needle' }));
+    const first = await get({ text: 'needle', limit: '2' });
+    await turns('b', [60, 61, 62, 45]); // one of them began before what the first page shows
+    await indexAll(database());
+    const seen = spansOf(first);
+    for (let cursor = first.next_cursor; cursor; ) {
+      const page = await get({ text: 'needle', limit: '2', cursor });
+      seen.push(...spansOf(page));
+      cursor = page.next_cursor;
+    }
+    assert.is(new Set(seen).size, seen.length, 'none twice');
+    assert.is(seen.length, 9);
+    for (const span of old) assert.ok(seen.includes(span));
+
+    const [version, scope, { skip, amends }] = JSON.parse(Buffer.from(first.next_cursor, 'base64url').toString());
+    const former = Buffer.from(JSON.stringify([version, scope, { skip, amends }])).toString('base64url');
+    const all = spansOf(await get({ text: 'needle' }));
+    const page = await get({ text: 'needle', limit: '3', cursor: former });
+    assert.equal(spansOf(page), all.slice(2, 5));
+    assert.equal(spansOf(await get({ text: 'needle', cursor: page.next_cursor })), all.slice(5));
+  });
+
   test('a session that goes on, is deleted, or purged', async () => {
     const session_id = await says('s', 1, 'a walrus', 'b');
     await indexAll(database());
