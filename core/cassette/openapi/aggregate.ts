@@ -5,8 +5,10 @@ import { headersOfEvery } from '../../http/contract-responses.ts';
 import { PROBLEM_TYPE, problemOf } from '../../http/problem.ts';
 import {
   changed,
+  isExtension,
   isNode,
   METHODS,
+  mapped,
   type Node,
   type OpenApi,
   pointerOf,
@@ -22,35 +24,66 @@ export type Part = { name: string; document: OpenApi };
 /**
  * Paths are those of the cassettes' documents. Names of components and operations get the prefix `<installed name>_`, with _ for -.
  * The `info` of a cassette's document is left out, and so is its security: the read API decides who gets in.
+ * @param onLeftOut called with the installed name and the error where a part cannot be joined; the others are joined without it
  */
-export function aggregate(core: Document, parts: readonly Part[]): Document {
-  const whole = structuredClone(core) as unknown as OpenApi & { components: Record<string, Node>; tags?: Node[] };
-  const ids = new Set(operationsIn(whole).map((operation) => String(operation.operationId)));
+export function aggregate(
+  core: Document,
+  parts: readonly Part[],
+  onLeftOut: (name: string, error: unknown) => void = (_name, error) => {
+    throw error;
+  },
+): Document {
+  const document = core as unknown as WholeDocument;
+  let whole: Whole = { document, ids: new Set(operationsIn(document).map(({ operationId }) => String(operationId))) };
   const sorted = [...parts].sort((one, other) => (one.name < other.name ? -1 : 1));
-  for (const { name, document } of sorted) {
-    const tag = `cassette: ${name}`;
-    const mountResponses = responsesOfMount(name, whole);
-    const naming = { tag, names: componentNames(name, document, whole.components), ids: idsOf(name, document, ids) };
-    const { paths, components = {} } = changed(document, 'document', (node, kind) =>
-      named(node, kind, naming),
-    ) as OpenApi & { components?: Node };
-    for (const [path, item] of Object.entries(paths)) whole.paths[path] ??= withMountResponses(item, mountResponses);
-    for (const [section, definitions] of Object.entries(components)) {
-      if (section === 'securitySchemes' || !isNode(definitions)) continue;
-      const renamedEntries = Object.entries(definitions).map(([key, value]) => [
-        naming.names.get(`${section} ${key}`) ?? key,
-        value,
-      ]);
-      const renamedComponents = Object.fromEntries(renamedEntries) as Record<string, Node>;
-      whole.components[section] = {
-        ...whole.components[section],
-        ...(section === 'responses' ? withHeaders(renamedComponents) : renamedComponents),
-      };
+  for (const part of sorted) {
+    try {
+      whole = withPart(whole, part);
+    } catch (error) {
+      onLeftOut(part.name, error); // `whole` is as it was before this part
     }
-    const { title, description } = (document.info ?? {}) as { title?: string; description?: string };
-    whole.tags = [...(whole.tags ?? []), { name: tag, description: description ?? title ?? name }];
   }
-  return whole as unknown as Document;
+  return whole.document as unknown as Document;
+}
+
+type WholeDocument = OpenApi & { components: Record<string, Node>; tags?: Node[] };
+/** `ids`: the operation ids in it. Neither is changed: each part makes new ones. */
+type Whole = { document: WholeDocument; ids: ReadonlySet<string> };
+
+function withPart({ document: whole, ids }: Whole, { name, document }: Part): Whole {
+  const tag = `cassette: ${name}`;
+  const allIds = new Set(ids);
+  const naming = { tag, names: componentNames(name, document, whole.components), ids: idsOf(name, document, allIds) };
+  const { paths, components = {} } = changed(document, 'document', (node, kind) =>
+    named(node, kind, naming),
+  ) as OpenApi & { components?: Node };
+  const mountResponses = responsesOfMount(name, whole);
+  const mounted = mapped(paths, (item) => withMountResponses(item as Node, mountResponses)) as OpenApi['paths'];
+  const { title, description } = (document.info ?? {}) as { title?: string; description?: string };
+  const joined = {
+    ...whole,
+    paths: { ...mounted, ...whole.paths },
+    components: { ...whole.components, ...sectionsOf(components, whole.components, naming.names) },
+    tags: [...(whole.tags ?? []), { name: tag, description: description ?? title ?? name }],
+  };
+  return { document: joined, ids: allIds };
+}
+
+/** The sections of `components` to which the part adds, with its additions. */
+function sectionsOf(
+  components: Node,
+  ours: Readonly<Record<string, Node>>,
+  names: Naming['names'],
+): Record<string, Node> {
+  const sections = Object.entries(components).flatMap(([section, definitions]): [string, Node][] => {
+    if (section === 'securitySchemes' || !isNode(definitions)) return [];
+    const renamedEntries = Object.entries(definitions).map(([key, value]) => [
+      names.get(`${section} ${key}`) ?? key,
+      section === 'responses' ? withHeaders(value) : value,
+    ]);
+    return [[section, { ...ours[section], ...(Object.fromEntries(renamedEntries) as Node) }]];
+  });
+  return Object.fromEntries(sections);
 }
 
 const prefixOf = (name: string) => `${name.replaceAll('-', '_')}_`;
@@ -193,14 +226,15 @@ const resolved = (document: OpenApi, node: unknown): Node => {
 /** A response that the cassette documents stays; for the same status ours is added to its content. */
 function withMountResponses(item: Node, mountResponses: Readonly<Record<string, Node>>): Node {
   const operations = METHODS.filter((method) => isNode(item[method])).map((method) => {
-    const operation = item[method] as Node & { responses: Record<string, Node> };
+    const operation = item[method] as Node & { responses: Node };
     const responses = Object.entries(mountResponses).map(([status, mountResponse]): [string, Node] => {
-      const declared = operation.responses[status];
+      const declared = operation.responses[status] as Node | undefined;
       if (!declared || '$ref' in declared) return [status, declared ?? mountResponse];
       return [status, { ...declared, content: { ...(mountResponse.content as Node), ...(declared.content as Node) } }];
     });
-    const allResponses: Record<string, Node> = { ...operation.responses, ...Object.fromEntries(responses) };
-    return [method, { ...operation, responses: withHeaders(allResponses) }];
+    const allResponses: Node = { ...operation.responses, ...Object.fromEntries(responses) };
+    const withOurs = mapped(allResponses, (response, key) => (isExtension(key) ? response : withHeaders(response)));
+    return [method, { ...operation, responses: withOurs }];
   });
   return { ...item, ...Object.fromEntries(operations) };
 }
@@ -214,19 +248,14 @@ const MOUNT_HEADERS = {
   },
 };
 
-/** Adds the listener's own headers, which every response has, whoever made it. */
-const withHeaders = (responses: Readonly<Record<string, Node>>): Record<string, Node> =>
-  Object.fromEntries(
-    Object.entries(responses).map(([status, answer]) => [
-      status,
-      '$ref' in answer
-        ? answer
-        : {
-            ...answer,
-            headers: { ...headersOfEvery('200'), ...MOUNT_HEADERS, ...(answer.headers as Node | undefined) },
-          },
-    ]),
-  );
+/** Adds the listener's own headers, which every response has, whoever made it. A reference stays as it is. */
+const withHeaders = (response: unknown): unknown =>
+  !isNode(response) || '$ref' in response
+    ? response
+    : {
+        ...response,
+        headers: { ...headersOfEvery('200'), ...MOUNT_HEADERS, ...(response.headers as Node | undefined) },
+      };
 
 const operationsIn = ({ paths }: OpenApi): Node[] =>
   Object.values(paths).flatMap((item) => METHODS.flatMap((method) => (isNode(item[method]) ? [item[method]] : [])));

@@ -100,7 +100,8 @@ const childOf = (kind: ShapeKind, key: string): Child | undefined => {
   return isExtension(key) ? undefined : shape['*'];
 };
 
-const isExtension = (key: string) => key.startsWith('x-');
+/** Where names are fixed or are paths or statuses; in a map with arbitrary names `x-` is a name like any other. */
+export const isExtension = (key: string): boolean => key.startsWith('x-');
 
 export type Path = readonly (string | number)[];
 

@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { readContract } from '../../../../core/api/app.ts';
 import { aggregate } from '../../../../core/cassette/openapi/aggregate.ts';
 import { readDocument } from '../../../../core/cassette/openapi/document.ts';
+import { joinedDocument } from '../../../../core/cassette/openapi/joined-document.ts';
 import { documentWith } from '../../../support/cassette-document.ts';
 import { type Document, schemaCheck } from '../../../support/openapi-fuzz/document.ts';
 import type { Json } from '../../../support/read-api.ts';
@@ -137,6 +138,53 @@ test('what the way to a cassette can answer is told beside what the cassette say
   const off = own.paths['/v1/cassettes/notes'].get.responses[503];
   assert.is(off.description, 'Off');
   assert.equal(Object.keys(off.content).sort(), ['application/json', 'application/problem+json']);
+});
+
+test('an extension among the responses stays as it is, and a response whose name begins with x- is one', async () => {
+  const note = { owner: 'ops' };
+  const document: Json = aggregate(core, [
+    await part('notes', (d) => {
+      plain(d);
+      const { responses } = d.paths['/api/notes'].get;
+      Object.assign(responses, {
+        'x-note': 'internal',
+        'x-owner': note,
+        404: { $ref: '#/components/responses/x-gone' },
+      });
+      d.components.responses['x-gone'] = { description: 'It is gone' };
+    }),
+  ]);
+  const { responses } = document.paths['/v1/cassettes/notes'].get;
+  assert.equal([responses['x-note'], responses['x-owner']], ['internal', note]);
+  assert.ok(responses[200].headers['x-svc-cassette']);
+  assert.equal(responses[404], { $ref: '#/components/responses/notes_x-gone' });
+  assert.ok(document.components.responses['notes_x-gone'].headers['x-svc-cassette']);
+});
+
+/** As no check lets one in; it fails when half of it is read. */
+const broken = async (name: string) => {
+  const { document } = await part(name, plain);
+  const paths: Json = { ...document.paths, [`/v1/cassettes/${name}/last`]: { get: { operationId: 'last' } } };
+  return { name, document: { ...document, paths } };
+};
+
+test('a part that cannot be joined is left out whole, and the others are as they are without it', async () => {
+  const good = [await part('notes', plain), await part('zoo', plain)];
+  const names: string[] = [];
+  const document = aggregate(core, [...good, await broken('my-notes')], (name) => names.push(name));
+  assert.equal(names, ['my-notes']);
+  assert.equal(document, aggregate(core, good));
+});
+
+test('the thread that joins them reports what it left out, with the reason', async () => {
+  const leftOut: string[][] = [];
+  const parts = [await part('notes', plain), await broken('my-notes')];
+  const { paths } = JSON.parse(await joinedDocument(core, parts, (...one) => leftOut.push(one)));
+  assert.ok(paths['/ping'] && paths['/v1/cassettes/notes']);
+  assert.not.ok(Object.keys(paths).some((path) => path.startsWith('/v1/cassettes/my-notes')));
+  assert.is(leftOut.length, 1);
+  assert.is(leftOut[0]?.[0], 'my-notes');
+  assert.match(leftOut[0]?.[1] ?? '', /undefined/);
 });
 
 test('neither the core nor a cassette is changed by it', async () => {
