@@ -1,10 +1,11 @@
 /** Confinement of a cassette's process: the strongest that this system allows, found by trying it once. */
-import { spawn } from 'node:child_process';
+import type { SpawnOptions } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Confinement } from '../running.ts';
 import { loadedLibraries } from './loaded-libraries.ts';
+import { spawnChild } from './spawn-child.ts';
 
 /**
  * Levels of confinement. `jail`: namespaces of its own (users, processes, network, mounts) with a root that holds Node and its folder,
@@ -140,16 +141,17 @@ async function works(ground: SystemSupport, tmp: string): Promise<boolean> {
 }
 
 /** The output of a process that succeeds; empty when it fails. */
-const outputOf = ({ file, args, env }: ConfinedCommand): Promise<string> =>
-  new Promise((resolve) => {
-    const child = spawn(file, args, { env, detached: true, stdio: ['ignore', 'pipe', 'ignore'], timeout: PROBE_MS });
-    let printed = '';
-    child.stdout.on('data', (chunk) => {
-      printed += chunk;
-    });
-    child.once('error', () => resolve(''));
-    child.once('close', (code) => resolve(code === 0 ? printed : ''));
+async function outputOf({ file, args, env }: ConfinedCommand): Promise<string> {
+  const options: SpawnOptions = { env, detached: true, stdio: ['ignore', 'pipe', 'ignore'], timeout: PROBE_MS };
+  const child = await spawnChild(file, args, options).catch(() => null);
+  if (!child) return '';
+  let printed = '';
+  child.stdout?.on('data', (chunk) => {
+    printed += chunk;
   });
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return code === 0 ? printed : '';
+}
 
 /** Whether Node's permissions cover sockets, those in the file system included, as from Node 25 on. */
 const NODE_GUARDS_NETWORK = process.allowedNodeEnvironmentFlags.has('--allow-net');

@@ -1,5 +1,5 @@
 /** One life of a cassette's process: its start in confinement, the requests to it, and the reason for which it ended. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import { type CassetteChannel, openChannel } from './channel.ts';
 import { CHANNEL_BROKE, UNCAUGHT, UNHANDLED, WITHOUT_NETWORK } from './child/limits.mjs';
 import { BELOW_SERVICE, commandFor, type SystemSupport } from './confinement.ts';
 import { type Gate, OUTPUT_LIMITS, readOutput } from './output.ts';
+import { spawnChild } from './spawn-child.ts';
 
 export type Life = {
   channel: CassetteChannel;
@@ -46,7 +47,10 @@ type Options = {
 const outermost = (paths: readonly string[]) =>
   paths.filter((path) => !paths.some((other) => path.startsWith(`${other}/`)));
 
-/** Starts the process. It has loaded nothing yet: `channel.hello()` settles when it has. */
+/** Left empty by the process: it was a mount point in a namespace of its own. What cannot be removed is removed when the service starts. */
+const removeRoot = (root: string): Promise<void> => rm(root, { recursive: true, force: true }).catch(() => {});
+
+/** Starts the process. It has loaded nothing yet: `channel.hello()` settles when it has. @throws {Error} it cannot be started */
 export async function startLife({ name, entry, log, gate, progressed, tmp, ...rest }: Options): Promise<Life> {
   const root = await mkdtemp(join(tmp, 'root-'));
   const command = commandFor({
@@ -56,11 +60,14 @@ export async function startLife({ name, entry, log, gate, progressed, tmp, ...re
     readable: outermost([rest.folder, rest.runner, ...rest.beside]),
     run: [join(rest.runner, 'main.mjs'), entry, ...(rest.network ? [] : [WITHOUT_NETWORK])],
   });
-  const child = spawn(command.file, command.args, {
+  const child = await spawnChild(command.file, command.args, {
     cwd: rest.folder,
     env: command.env,
     detached: true, // a process group of its own: a signal that it sends to its group reaches no other process
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
+  }).catch(async (error: Error) => {
+    await removeRoot(root);
+    throw new Error(`it cannot be started: ${error.message}`);
   });
   if (rest.ground.wall === 'permissions' && child.pid !== undefined) lowerPriority(child.pid, BELOW_SERVICE); // behind others the command does it
 
@@ -91,7 +98,6 @@ export async function startLife({ name, entry, log, gate, progressed, tmp, ...re
   }
 
   const ended = new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(`it cannot be started: ${error.message}`));
     child.once('exit', () => {
       out.hurry();
       err.hurry();
@@ -104,7 +110,7 @@ export async function startLife({ name, entry, log, gate, progressed, tmp, ...re
     child.once('close', (code, signal) => resolve(why ?? reasonOf(code, signal, err.tail())));
   }).then(async (reason) => {
     why ??= reason;
-    await rm(root, { recursive: true, force: true });
+    await removeRoot(root);
     return reason;
   });
   return {

@@ -1,5 +1,4 @@
 /** One life of the process that built-in cassettes share: it has two channels for each, and all rights of the service, but not its environment. */
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
@@ -16,6 +15,7 @@ import { type CassetteChannel, openChannel } from './channel.ts';
 import { BELOW_SERVICE } from './confinement.ts';
 import { CLOSED_MS, reasonOf } from './life.ts';
 import { OUTPUT_LIMITS, openGate, readOutput } from './output.ts';
+import { spawnChild } from './spawn-child.ts';
 
 /** A cassette in the shared process. `bindings` is called whenever the process starts. */
 export type Member = Pick<StartModule, 'name' | 'entry' | 'log'> & {
@@ -43,9 +43,11 @@ const FROM_SOURCE = import.meta.url.endsWith('.ts');
 export async function startSharedLife(members: readonly Member[], options: Options): Promise<SharedLife> {
   const { log, environment, loadMs } = options;
   const [file = '', ...args] = commandFor(members.map(({ entry }) => entry));
-  const child = spawn(file, args, {
+  const child = await spawnChild(file, args, {
     env: Object.fromEntries(Object.entries(environment).filter(([name]) => PASSED_ENVIRONMENT.test(name))),
     stdio: ['ignore', 'pipe', 'pipe', ...members.flatMap(() => ['pipe', 'pipe'] as const)],
+  }).catch((error: Error) => {
+    throw new Error(`it cannot be started: ${error.message}`);
   });
   if (child.pid !== undefined) lowerPriority(child.pid, BELOW_SERVICE);
   let why: string | undefined;
@@ -62,7 +64,6 @@ export async function startSharedLife(members: readonly Member[], options: Optio
     }),
   );
   const ended = new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(`it cannot be started: ${error.message}`));
     child.once('exit', (code, signal) => {
       out?.hurry();
       err?.hurry();
