@@ -78,29 +78,52 @@ export type SystemSupport = {
   drops: boolean;
 };
 
-let found: Promise<SystemSupport> | undefined;
+/** `lasting`: whether the next probe would find the same. */
+type Probed = { support: SystemSupport; lasting: boolean };
 
-/** Each wall is tried with a Node that only prints its version. Tried once per process. */
-export const findSystemSupport = (tmp: string): Promise<SystemSupport> => {
+let found: Promise<Probed> | undefined;
+
+/**
+ * Each wall is tried with a Node that only prints its version. Tried once per process, unless something failed that may pass: what was found
+ * then is for this caller alone.
+ * @throws {Error} it cannot be told now: a process did not start, or did not end in time
+ */
+export async function findSystemSupport(tmp: string): Promise<SystemSupport> {
   found ??= probe(tmp);
-  return found;
-};
+  const probing = found;
+  const forget = () => {
+    if (found === probing) found = undefined;
+  };
+  try {
+    const { support, lasting } = await probing;
+    if (!lasting) forget();
+    return support;
+  } catch (error) {
+    forget();
+    throw error;
+  }
+}
 
-async function probe(tmp: string): Promise<SystemSupport> {
+async function probe(tmp: string): Promise<Probed> {
   const isLinux = process.platform === 'linux';
   const [drops, status] = await Promise.all([
     dropsPermissions(),
     isLinux ? outputOf({ file: process.execPath, args: ['-p', STATUS], env: {} }) : '',
   ]);
   const nothing: SystemSupport = { wall: 'permissions', node_mb: 0, processors: [], drops };
-  if (!isLinux) return nothing;
+  if (!isLinux) return { support: nothing, lasting: true };
   const node_mb = Math.ceil(Number(/^VmData:\s*(\d+) kB/m.exec(status)?.[1]) / 1024);
   const processors = await bindable(processorsIn(/^Cpus_allowed_list:\s*(\S+)/m.exec(status)?.[1] ?? ''));
+  let lasting = true;
   for (const wall of CONFINEMENT_LEVELS) {
-    const ground = { wall, node_mb, processors, drops };
-    if (await works(ground, tmp)) return ground;
+    const support = { wall, node_mb, processors, drops };
+    try {
+      if (await works(support, tmp)) return { support, lasting };
+    } catch {
+      lasting = false; // this wall may work the next time
+    }
   }
-  return nothing;
+  return { support: nothing, lasting };
 }
 
 /** `0-2,5` is 0, 1, 2 and 5. */
@@ -140,18 +163,29 @@ async function works(ground: SystemSupport, tmp: string): Promise<boolean> {
   }
 }
 
-/** The output of a process that succeeds; empty when it fails. */
+/**
+ * The output of a process that succeeds; empty when it fails for a reason that lasts: it ends with another code, or there is no such program.
+ * @throws {Error} it does not start, or is killed: by the deadline, or for want of memory
+ */
 async function outputOf({ file, args, env }: ConfinedCommand): Promise<string> {
   const options: SpawnOptions = { env, detached: true, stdio: ['ignore', 'pipe', 'ignore'], timeout: PROBE_MS };
-  const child = await spawnChild(file, args, options).catch(() => null);
+  const child = await spawnChild(file, args, options).catch((error: NodeJS.ErrnoException) => {
+    if (NO_PROGRAM.includes(error.code ?? '')) return null;
+    throw error;
+  });
   if (!child) return '';
   let printed = '';
   child.stdout?.on('data', (chunk) => {
     printed += chunk;
   });
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
+    child.once('close', (...ending) => resolve(ending)),
+  );
+  if (code === null) throw new Error(`'${file}' was ended by ${signal} while it was tried what this system supports`);
   return code === 0 ? printed : '';
 }
+
+const NO_PROGRAM: readonly string[] = ['ENOENT', 'EACCES', 'ENOTDIR'];
 
 /** Whether Node's permissions cover sockets, those in the file system included, as from Node 25 on. */
 const NODE_GUARDS_NETWORK = process.allowedNodeEnvironmentFlags.has('--allow-net');

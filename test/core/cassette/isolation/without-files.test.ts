@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { findSystemSupport } from '../../../../core/cassette/isolation/confinement.ts';
+import { emptyFolder } from '../../../support/started-cassette.ts';
 
 const test = suite('without file descriptors');
 const program = fileURLToPath(new URL('../../../support/start-without-files.ts', import.meta.url));
@@ -11,7 +13,9 @@ if (process.platform === 'linux')
   test('a start without a free file descriptor fails and is tried again; the service goes on', async () => {
     const shell = ['-c', 'ulimit -n 200; exec "$@"', 'sh', process.execPath, '--import', 'tsx', program];
     const { stdout } = await promisify(execFile)('/bin/sh', shell, { timeout: 120_000 });
-    const { restarted, shared } = JSON.parse(stdout);
+    const { probed, restarted, shared } = JSON.parse(stdout);
+    assert.match(probed.without, /^spawn \S+ E[MN]FILE$/, 'what is found then is no finding');
+    assert.equal(probed.after, await findSystemSupport(emptyFolder()));
     assert.equal(restarted, { reason: restarted.reason, folders: 1, answer: 'pong' });
     assert.match(restarted.reason, /^it cannot be started: spawn \S+ E[MN]FILE$/);
     assert.is(shared.answer, 200);
