@@ -15,7 +15,9 @@ export type Conformance = 'conforms' | 'faulty' | 'refused';
 
 const REQUEST_MS = 10_000;
 const RESTART_MS = 60_000;
+/** How much of a body is read, and for how long. */
 const MOST_BODY_BYTES = 1_048_576;
+const BODY_MS = 1_000;
 
 /**
  * Admits the cassette, under its own name and under a second one, and sends it requests. What it writes goes into the databases of
@@ -156,19 +158,35 @@ async function listed(running: RunningCassette, path: string, members: readonly 
   }
 }
 
-/** The status of the response, or why there is none. */
+/** The status of the response, or why there is none. The deadline is for its head: a live stream has no end. */
 async function statusOf(running: RunningCassette, path: string, init: RequestInit = {}): Promise<number | string> {
-  const signal = AbortSignal.timeout(REQUEST_MS);
+  const deadline = new AbortController();
+  const timeout = setTimeout(() => deadline.abort(), REQUEST_MS);
   try {
-    const { status, body } = await fetchUntil(running, path, { ...init, signal });
-    let bytes = 0;
-    for await (const chunk of body ?? []) {
-      bytes += chunk.byteLength;
-      if (bytes > MOST_BODY_BYTES) break; // which cancels the rest
-    }
+    const { status, body } = await fetchUntil(running, path, { ...init, signal: deadline.signal });
+    clearTimeout(timeout);
+    if (body) await readStart(body);
     return status;
   } catch (error) {
-    return signal.aborted ? `no answer within ${REQUEST_MS / 1000} s` : (error as Error).message;
+    return deadline.signal.aborted ? `no answer within ${REQUEST_MS / 1000} s` : (error as Error).message;
+  } finally {
+    clearTimeout(timeout);
+  }
+}
+
+/** Reads the body for a moment, and cancels the rest. @throws what breaks it off within that time */
+async function readStart(body: ReadableStream<Uint8Array>): Promise<void> {
+  const reader = body.getReader();
+  const timeout = setTimeout(() => void reader.cancel().catch(() => {}), BODY_MS); // a read under way then ends as the body's end
+  try {
+    for (let bytes = 0; bytes <= MOST_BODY_BYTES; ) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      bytes += value.byteLength;
+    }
+    await reader.cancel();
+  } finally {
+    clearTimeout(timeout);
   }
 }
 

@@ -26,4 +26,30 @@ test('a route that loops for ever, or ends the process, fails by itself', async 
   await removeCassetteFolder(source);
 });
 
+test('a live stream, a stream that stays silent and one of any length are taken by their heads', async () => {
+  const route = { get: { responses: { 200: { description: 'Events, as they come' } } } };
+  const source = await cassetteFolder({
+    document: (document) => ({
+      ...document,
+      paths: {
+        '/api/notes/live': route,
+        '/api/notes/silent': route,
+        '/api/notes/long': route,
+        ...(document.paths as object),
+      },
+    }),
+    before: `const tick = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+      const chunk = new Uint8Array(65536);
+      if (path === '/api/notes/live')
+        return new Response(new ReadableStream({ pull: async (to) => { await tick(20); to.enqueue(chunk.subarray(0, 9)); } }));
+      if (path === '/api/notes/silent') return new Response(new ReadableStream({}));
+      if (path === '/api/notes/long') return new Response(new ReadableStream({ pull: (to) => to.enqueue(chunk) }));`,
+  });
+  let output = '';
+  const io = { cwd: source, home: source, env: {}, err: () => {}, out: (text: string) => (output += text) };
+  assert.is(await checkCassette(source, { config: [] }, io, '0.0.0'), 0, output);
+  assert.match(stripVTControlCharacters(output), /^ {2}ok {2}GET \/api\/notes\/silent answers as its document says/m);
+  await removeCassetteFolder(source);
+});
+
 test.run();
