@@ -1,10 +1,10 @@
 /** Confinement of a cassette's process: the strongest that this system allows, found by trying it once. */
 import type { SpawnOptions } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import type { Confinement } from '../running.ts';
 import { loadedLibraries } from './loaded-libraries.ts';
+import { privateFolder } from './private-folder.ts';
 import { spawnChild } from './spawn-child.ts';
 
 /**
@@ -153,7 +153,7 @@ let processorIndex = 0;
 const STATUS = "fs.readFileSync('/proc/self/status', 'utf8')";
 
 async function works(ground: SystemSupport, tmp: string): Promise<boolean> {
-  const root = await mkdtemp(join(tmp, 'try-'));
+  const root = await privateFolder(tmp, 'try-');
   try {
     const run = ['-p', 'process.version'];
     const command = commandFor({ ...ground, network: false, root, readable: [root], memory_mb: 64, run });

@@ -1,6 +1,6 @@
 /** One life of a cassette's process: its start in confinement, the requests to it, and the reason for which it ended. */
 import type { ChildProcess } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -12,6 +12,7 @@ import { type CassetteChannel, openChannel } from './channel.ts';
 import { CHANNEL_BROKE, UNCAUGHT, UNHANDLED, WITHOUT_NETWORK } from './child/limits.mjs';
 import { BELOW_SERVICE, commandFor, type SystemSupport } from './confinement.ts';
 import { type Gate, OUTPUT_LIMITS, readOutput } from './output.ts';
+import { privateFolder } from './private-folder.ts';
 import { spawnChild } from './spawn-child.ts';
 
 export type Life = {
@@ -52,7 +53,7 @@ const removeRoot = (root: string): Promise<void> => rm(root, { recursive: true, 
 
 /** Starts the process. It has loaded nothing yet: `channel.hello()` settles when it has. @throws {Error} it cannot be started */
 export async function startLife({ name, entry, log, gate, progressed, tmp, ...rest }: Options): Promise<Life> {
-  const root = await mkdtemp(join(tmp, 'root-'));
+  const root = await privateFolder(tmp, 'root-');
   const command = commandFor({
     ...rest,
     ...rest.ground,

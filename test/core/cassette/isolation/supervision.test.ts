@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
@@ -58,6 +58,17 @@ for (const [what, path, reason] of deaths) {
     );
   });
 }
+
+test('it is started again where the folder of the service is gone, as /tmp is tidied', async () => {
+  await withCassette('hostile.mjs', quick, async ({ running, ask, tmp }) => {
+    rmSync(tmp, { recursive: true });
+    await down(ask('/exit?code=7'));
+    await eventually(() => running.liveness().state === 'up');
+    assert.is(running.liveness().restarts, 1);
+    assert.is(await (await ask('/ping')).text(), 'pong');
+    assert.equal([readdirSync(tmp).length, statSync(tmp).mode & 0o777], [1, 0o700]);
+  });
+});
 
 test('meanwhile it is unavailable', async () => {
   const backOff = { fromMs: 60_000, toMs: 60_000, forgetMs: 60_000 };
