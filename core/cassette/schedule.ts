@@ -10,6 +10,9 @@ const LEASE_MS = 60_000;
 const CHECK_MS = 1_000;
 const RUNS_PER_PAUSE = 4;
 
+/** The longest time of a timer of Node: a longer one ends at once. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
 /** The snapshot before every change. */
 const NOTHING_SEEN = '3:3:';
 
@@ -79,11 +82,11 @@ export function keepSchedule(deps: Deps): { stop(): Promise<void> } {
   };
   /** @returns when the next run is due: at the latest at `latest` */
   const nextDue = async (latest: number, pauseMs: number): Promise<number> => {
-    const wait = (ms: number) => pause(Math.max(0, Math.min(ms, latest - elapsedMs())));
+    const wait = (ms: number) => pause(Math.max(0, Math.min(ms, latest - elapsedMs(), LONGEST_TIMER_MS)));
     await wait(changed ? pauseMs : everyMs);
     while (!stopping.signal.aborted && elapsedMs() < latest) {
       if (await hasChanged()) return elapsedMs();
-      await wait(CHECK_MS);
+      await wait(changed ? CHECK_MS : everyMs);
     }
     return latest;
   };

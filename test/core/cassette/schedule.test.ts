@@ -53,6 +53,29 @@ test('one replica works, never twice at once; when it stops the other takes over
   await other.stop();
 });
 
+test('an interval longer than a timer of Node, 25 days, is waited for without one that overflows', async () => {
+  const warnings: string[] = [];
+  const note = ({ name }: Error) => void warnings.push(name);
+  process.on('warning', note);
+  let runs = 0;
+  const run = async () => void runs++;
+  const everyMs = 30 * 24 * 3_600_000;
+  const schedule = keepSchedule({
+    name: 'notes',
+    everyMs,
+    databases: null,
+    changed: null,
+    now: Date.now,
+    ran: () => {},
+    run,
+  });
+  while (runs === 0) await soon();
+  await soon();
+  await schedule.stop();
+  process.off('warning', note);
+  assert.equal([runs, warnings], [1, []]);
+});
+
 test('a run that throws is told with its reason, and the next one comes all the same', async () => {
   const reports: Run[] = [];
   let runs = 0;
