@@ -30,7 +30,7 @@ const alone = async (source: string, env: Record<string, string>) => {
     for (const stream of [child.stdout, child.stderr])
       stream?.on('data', (chunk: Buffer) => {
         output += chunk.toString();
-        const at = /answers at (http:\/\/\S+?)\/api/.exec(output)?.[1];
+        const at = /answers at (http:\/\/[^/\s]+)\/\S*\n/.exec(output)?.[1];
         if (at) found(at);
       });
     child.once('exit', (code) => failed(new Error(`it ended with ${code}:\n${output}`)));
@@ -55,6 +55,18 @@ test('it serves its own paths, without a database where none is named', async ()
   assert.equal(await (await fetch(`${base}/api/notes/env`)).json(), { bindings: ['CONFIG', 'LOG'], config: {} });
   assert.is((await fetch(`${base}/api/notes/hello`, { headers: { origin: 'http://evil.example' } })).status, 403);
   assert.match(output(), 'none: SVC_DATABASE_URL is not set');
+  assert.is(await stop(), 0);
+});
+
+test('the address that it prints is the one of its paths, also where these have no prefix', async () => {
+  const bare = (document: Record<string, unknown>) =>
+    JSON.parse(JSON.stringify(document).replaceAll('/api/notes', '/notes'));
+  await cassetteFolder(
+    { name: 'notes', manifest: { api: { prefix_path: '/' } }, document: bare },
+    join(folder, 'bare'),
+  );
+  const { base, output, stop } = await alone('bare', {});
+  assert.ok(output().includes(`answers at ${base}/notes\n`), output());
   assert.is(await stop(), 0);
 });
 

@@ -6,7 +6,7 @@ import { Hono } from 'hono';
 import { admit } from '../../cassette/admission/admission.ts';
 import { coreSettings } from '../../cassette/admission/core-settings.ts';
 import { grantsFor } from '../../cassette/admission/grants.ts';
-import { parseManifest } from '../../cassette/admission/manifest.ts';
+import { ownPrefix, parseManifest } from '../../cassette/admission/manifest.ts';
 import { resolveSource } from '../../cassette/admission/source.ts';
 import { coreBinding } from '../../cassette/core-binding.ts';
 import { openCassetteDatabases } from '../../cassette/database/cassette-databases.ts';
@@ -88,7 +88,7 @@ export async function serveCassette(
     });
     const listener = await serveApp({ fetch: app.fetch, ...at, what: 'cassette' });
     closers.push(() => listener.close(GRACE_MS));
-    const own = `/${manifest.api.prefix_path}/${manifest.cassette.name}`;
+    const own = ownPrefix(manifest);
     io.out(
       `${entry.name} ${manifest.cassette.version} answers at ${listener.addresses[0]}${own}\n  contract  ${listener.addresses[0]}${manifest.api.openapi}\n  database  ${dsn === '' ? 'none: SVC_DATABASE_URL is not set' : 'SVC_DATABASE_URL'}\n  core      ${coreUrl === '' ? 'none: SVC_CORE_URL is not set' : coreUrl}\n`,
     );
