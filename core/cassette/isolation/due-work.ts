@@ -15,19 +15,22 @@ const RETRY = { firstMs: 30_000, maxMs: 300_000 };
 /** Work without a recorded change, such as rows of a relation that is not ours, waits no longer than this. */
 const ANYWAY_MS = 3_600_000;
 
-/** Calls `run` when there is work: something changed, or the last run reported more to do. @throws what the run throws */
+/**
+ * Calls `run` when there is work: something changed, or the last run reported more to do. A run that its signal called off counts neither as
+ * done nor as failed. @throws what the run throws
+ */
 export function openDueWork({
   changes,
   progress,
   now = () => performance.now(),
-}: Deps): (run: () => Promise<void>) => Promise<void> {
+}: Deps): (run: () => Promise<void>, signal: AbortSignal) => Promise<void> {
   let seen = NOTHING_SEEN;
   const backoff = openBackoff(RETRY);
   let failing = false;
   let retryAt: number | null = null;
   let anywayAt = now() + ANYWAY_MS;
 
-  return async (run) => {
+  return async (run, signal) => {
     if (failing && retryAt !== null && now() < retryAt) return;
     const { pending = 0, failed = 0 } = progress() ?? {};
     const result = await changes(seen);
@@ -35,12 +38,14 @@ export function openDueWork({
     if (!result.changed && pending === 0 && !failing && !retries && now() < anywayAt) return;
     try {
       await run();
+      if (signal.aborted) return;
       failing = false;
       backoff.reset();
       retryAt = now() + RETRY.maxMs;
       anywayAt = now() + ANYWAY_MS;
       seen = result.seen;
     } catch (error) {
+      if (signal.aborted) throw error;
       failing = true;
       retryAt = now() + backoff.next();
       throw error;

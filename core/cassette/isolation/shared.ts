@@ -60,7 +60,8 @@ export function openSharedProcess({ changes, ...options }: Options): SharedProce
         },
         async scheduled(event) {
           refuseClosed();
-          await whenDue?.(() => lives.withChannel(member, event.signal, (channel) => channel.scheduled(event)));
+          const { signal } = event;
+          await whenDue?.(() => lives.withChannel(member, signal, (channel) => channel.scheduled(event)), signal);
         },
         close(graceMs) {
           closed ??= Promise.all([here.close(graceMs), lives.remove(member, graceMs)]).then(() => {});

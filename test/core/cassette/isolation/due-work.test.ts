@@ -15,13 +15,36 @@ test('how long to wait after a failure does not depend on the time of day', asyn
     throw new Error('the moon is full');
   };
   try {
-    await whenDue(fails).catch(() => {});
+    await whenDue(fails, new AbortController().signal).catch(() => {});
     offsetMs = 3_600_000;
-    await whenDue(fails).catch(() => {});
+    await whenDue(fails, new AbortController().signal).catch(() => {});
     assert.is(runs, 1);
   } finally {
     Date.now = dateNow;
   }
 });
+
+for (const [what, ends] of [
+  ['returns', async () => {}],
+  ['throws', () => Promise.reject(new Error('it was called off'))],
+] as const)
+  test(`a run that is called off and ${what} is due again at once`, async () => {
+    const seen: string[] = [];
+    const changes = async (since: string) => {
+      seen.push(since);
+      return { seen: '4:4:', changed: since !== '4:4:' };
+    };
+    const whenDue = openDueWork({ changes, progress: () => null });
+    const calledOff = new AbortController();
+    const run = () => {
+      calledOff.abort();
+      return ends();
+    };
+    await whenDue(run, calledOff.signal).catch(() => {});
+    let runs = 0;
+    const work = async () => void runs++;
+    for (let n = 0; n < 2; n++) await whenDue(work, new AbortController().signal);
+    assert.equal([runs, seen], [1, ['3:3:', '3:3:', '4:4:']]);
+  });
 
 test.run();
