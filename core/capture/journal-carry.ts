@@ -80,10 +80,17 @@ async function openCarriage(folder: string, runId: string, into: number): Promis
   }
 }
 
+/**
+ * The last segment out of which open calls may be carried forward now; 0: none. Not while an entry is uncommitted: a reader that begins
+ * again at the stored position needs the segments from its call's first record to its last.
+ */
+export const heldUpTo = (folder: string, run: JournalRun): number =>
+  run.uncommitted.length > 0 ? 0 : worthCarrying(folder, run);
+
 /** The last segment out of which it pays to carry open calls forward; 0: none. Damage is not carried: it would go unnoticed. */
-export const heldUpTo = (folder: string, run: JournalRun): number => {
+const worthCarrying = (folder: string, run: JournalRun): number => {
   const [oldest] = run.open.values();
-  if (!run.live || !oldest || run.uncommitted.length > 0 || performance.now() < run.carryAt) return 0;
+  if (!run.live || !oldest || performance.now() < run.carryAt) return 0;
   if (run.scan.segment() - oldest.segment < HELD_SEGMENTS) return 0;
   const into = run.scan.before();
   const heldSegments = segmentsIn(folder, run.run_id).filter(({ segment }) => segment <= into);
@@ -93,6 +100,10 @@ export const heldUpTo = (folder: string, run: JournalRun): number => {
   const carriedBytes = open.reduce((sum, call) => sum + bodyBytes(call), 0);
   return carriedBytes * GAIN < heldBytes && !open.some(({ doubtful }) => doubtful) ? into : 0;
 };
+
+/** Whether open calls would be carried forward if all that was delivered of the run were committed. */
+export const carriesOnceCommitted = (folder: string, run: JournalRun): boolean =>
+  run.uncommitted.length > 0 && worthCarrying(folder, run) > 0;
 
 /** @returns by how many bytes the segment's file has shrunk; negative where it has grown */
 export const carry = async (

@@ -16,6 +16,7 @@ import { rmSync } from 'node:fs';
 import { setImmediate as immediately } from 'node:timers/promises';
 import type { Logger } from '../log.ts';
 import { applyRecord, type Delivery, isBehind, type JournalEntry, takeEnd, takeEndOfRun } from './journal-calls.ts';
+import { carriesOnceCommitted } from './journal-carry.ts';
 import { carriagePath, runsIn, type SegmentFile } from './journal-files.ts';
 import type { JournalPosition } from './journal-format.ts';
 import { KIND } from './journal-record.ts';
@@ -37,6 +38,8 @@ export type JournalReader = {
   committed(position: JournalPosition): void;
   /** When the oldest call ended that was delivered and is not committed yet, in milliseconds since 1970; null: there is none. */
   oldest(): number | null;
+  /** Whether open calls hold segments out of which they are carried forward once all that was delivered is committed. */
+  carriesOnceCommitted(): boolean;
   /**
    * Segments that nothing uncommitted needs, in the order in which they may be deleted: no open call needs them either, or what it
    * recorded there can be carried forward at a gain.
@@ -78,6 +81,7 @@ export function openJournalReader(options: Options): JournalReader {
     },
     committed: (position) => committed(runs, position),
     oldest: () => oldestEnd(runs),
+    carriesOnceCommitted: () => runs.all.some((run) => carriesOnceCommitted(runs.folder, run)),
     removable: () => removableSegments(runs),
     remove: (segments) => removeSegments(runs, segments),
     close: () => {

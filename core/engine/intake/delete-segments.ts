@@ -15,11 +15,16 @@ type Deps = {
   freed?: ((bytes: number) => void) | undefined; // of the journal, deleted
 };
 
-/** Returns the function to be called after each batch, which deletes now and then. */
-export function openDeletion({ database, journal, withRetry, log, freed }: Deps): () => Promise<void> {
+/**
+ * Returns the function to be called after each batch, which deletes now and then. Where open calls could be carried forward it waits
+ * until the batch is stored (`stored`): under load a batch is always under way, and the journal would fill up behind such a call.
+ */
+export function openDeletion(deps: Deps): (stored: () => Promise<void>) => Promise<void> {
+  const { database, journal, withRetry, log, freed } = deps;
   let deletedAt = Number.NEGATIVE_INFINITY;
-  return async () => {
+  return async (stored) => {
     if (performance.now() - deletedAt < DELETE_INTERVAL_MS[database.kind]) return;
+    if (journal.carriesOnceCommitted()) await stored();
     const segments = journal.removable();
     if (segments.length === 0) return;
     deletedAt = performance.now();

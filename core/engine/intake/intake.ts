@@ -93,7 +93,7 @@ export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Inta
       const entries = await journal.read(BATCH);
       if (entries.length > 0) await takeIn(entries);
       else await earlier.stored;
-      await deleteSegments();
+      await deleteSegments(() => earlier.stored);
       if (entries.length > 0 || (await order.storing(retryParked))) {
         drainers = [...waiting, ...drainers];
         continue;

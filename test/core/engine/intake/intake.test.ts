@@ -1,7 +1,7 @@
 /** From the journal into the database: each call once, in whatever state the database is meanwhile. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
-import { type Journal, openJournal } from '../../../../core/capture/journal.ts';
+import { bytesOfRuns, type Journal, openJournal } from '../../../../core/capture/journal.ts';
 import type { JournalCall } from '../../../../core/capture/journal-format.ts';
 import { openJournalReader } from '../../../../core/capture/journal-reader.ts';
 import { redactHeaders } from '../../../../core/capture/redact.ts';
@@ -231,6 +231,33 @@ databaseSuite('intake', (test, database) => {
     await intake.stop();
     await journal.close();
     assert.equal(await ledger(database()), { captured: 200 });
+  });
+
+  test('while a backlog drains, an open call is carried forward and holds no segments', async () => {
+    const folder = newFolder();
+    const journal = await journalIn(folder, 20_000);
+    const [long] = calls(1) as [JournalCall];
+    write(journal, { ...long, closed: null });
+    for (let n = 0; n < 3_000; n++) {
+      journal.recordOutcome({ at: AT, provider: 'openai', outcome: 'disabled' }); // a batch has 256
+      if (n % 200 === 199) await journal.flush(); // a segment ends between two writes
+    }
+    const backlog = bytesOfRuns(folder);
+    let left = backlog;
+    const slow = withAsk(database(), 'appendTurns', async (_args, real) => {
+      left = bytesOfRuns(folder);
+      await sleep(500); // the embedded database deletes every two seconds
+      return real();
+    });
+    const intake = await intakeOf(slow, folder, journal);
+    await intake.drained();
+    await intake.stop();
+    await journal.close();
+    assert.ok(left < backlog / 2, `${left} bytes of ${backlog} were there when the last batch was stored`);
+    const rest = await intakeOf(database(), folder, null);
+    await rest.drained();
+    await rest.stop();
+    assert.equal(await ledger(database()), { disabled: 3_000, partial: 1 });
   });
 
   test('while the database is away the journal holds, and nothing is doubled when it is back', async () => {
