@@ -71,8 +71,8 @@ export async function takeEnd(run: JournalRun, record: ScannedRecord, delivery: 
   } else {
     if (!fits(delivery, call)) return false;
     const closed = parsed(CallClosed, run, record, delivery.log);
-    run.scan.advance();
     await deliver(run, delivery, call, closed, position);
+    run.scan.advance();
   }
   return true;
 }
@@ -94,8 +94,8 @@ export async function takeEndOfRun(run: JournalRun, delivery: Delivery): Promise
     return true;
   }
   if (!fits(delivery, call)) return false;
-  run.crashed.shift();
   await deliver(run, delivery, call, null, { ...position, byte_offset: call.number, finished: false });
+  run.crashed.shift();
   return true;
 }
 
@@ -104,7 +104,8 @@ const fits = ({ entries, room }: Delivery, call: OpenCall): boolean => entries.l
 
 /**
  * Delivers a call with its bodies, unless the request was over the limit: such a call is only counted, and its partial body is the
- * largest that there is. Delivered entries keep their segments until they are committed, so the files stay while this waits.
+ * largest that there is. The call counts as open until its bodies are read, so its files stay while this waits.
+ * @throws the disk's error; nothing is delivered then, and it is to be called again
  */
 async function deliver(
   run: JournalRun,
@@ -113,26 +114,24 @@ async function deliver(
   closed: CallClosed | null,
   position: JournalPosition,
 ): Promise<void> {
-  run.open.delete(call.number);
   const { opened, responseHead } = call;
+  const copy = await copyOf(run, call, closed);
+  run.open.delete(call.number);
   const ended = closed?.last_byte_at ?? responseHead?.first_byte_at ?? opened.requested_at; // the last known time of the call
   run.uncommitted.push({ position, segment: call.segment, ended });
   delivery.room -= bodyBytes(call);
+  delivery.entries.push({ position, kind: 'call', call: copy });
+}
+
+async function copyOf(run: JournalRun, call: OpenCall, closed: CallClosed | null): Promise<JournalCall> {
+  const { opened, responseHead } = call;
   const intact = !call.doubtful || (closed !== null && isWhole(call, closed));
-  if (intact && closed?.over_limit) {
-    const empty = new Uint8Array();
-    delivery.entries.push({
-      position,
-      kind: 'call',
-      call: { opened, request: empty, responseHead, response: empty, closed },
-    });
-    return;
-  }
+  const empty = new Uint8Array();
+  if (intact && closed?.over_limit) return { opened, request: empty, responseHead, response: empty, closed };
   const request = await bodyOf(run, call.requestSpans, call.requestBytes);
   const response = await bodyOf(run, call.responseSpans, call.responseBytes);
   const whole = request.whole && response.whole && intact;
-  const copy = { opened, request: request.body, responseHead, response: response.body, closed: whole ? closed : null };
-  delivery.entries.push({ position, kind: 'call', call: copy });
+  return { opened, request: request.body, responseHead, response: response.body, closed: whole ? closed : null };
 }
 
 /** Whether a position lies behind another of the same run. */

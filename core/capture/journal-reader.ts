@@ -23,6 +23,7 @@ import { KIND } from './journal-record.ts';
 import { type Runs, removableSegments, removeIfEmpty, removeSegments } from './journal-removal.ts';
 import { type JournalRun, type OpenCall, PIECE_BYTES } from './journal-run.ts';
 import { openScan } from './journal-scan.ts';
+import { DAMAGED_AFTER_MS } from './journal-windows.ts';
 
 export type JournalReader = {
   /** Sets how far the live run is written. Nothing behind that is read. */
@@ -32,6 +33,7 @@ export type JournalReader = {
   /**
    * The next entries, at most so many, and at most so many bytes of bodies unless the first alone has more. Empty: no more for now.
    * One read at a time. Never throws because of a file's content.
+   * @throws the disk's error, where nothing could be read: the next call goes on from the same place
    */
   read(limit: { entries: number; bytes: number }): Promise<JournalEntry[]>;
   /** The database has all entries of that run up to this position. */
@@ -58,12 +60,13 @@ type Options = {
   liveRunId: string | null; // null: no process writes here
   positions: readonly JournalPosition[];
   log: Logger;
+  damagedAfterMs?: number; // a segment that cannot be read so long counts as damaged, unless the process is what is refused
 };
 
 /** @param positions as stored in the database; runs that are not among them have not been read at all */
 export function openJournalReader(options: Options): JournalReader {
   const runs = openRuns(options);
-  let current = 0; // index of the run that is being read; those before it have been
+  const reading = { run: 0 }; // index of the run that is being read; those before it have been
   return {
     written: (segment, byteOffset) => runs.all.find((run) => run.live)?.scan.written(segment, byteOffset),
     nextRun: (runId) => {
@@ -75,7 +78,11 @@ export function openJournalReader(options: Options): JournalReader {
     },
     read: async (limit) => {
       const delivery: Delivery = { entries: [], room: limit.bytes, log: options.log };
-      current = await deliverFrom(runs, current, delivery, limit.entries);
+      try {
+        await deliverFrom(runs, reading, delivery, limit.entries);
+      } catch (error) {
+        if (delivery.entries.length === 0) throw error; // else the next read meets it
+      }
       reportOrphanedEnds(runs);
       return delivery.entries;
     },
@@ -105,13 +112,14 @@ function openRuns(options: Options): Runs {
   return { folder, all, done, log };
 }
 
-function openRun({ folder, liveRunId, log }: Options, run_id: string, stored: JournalPosition | undefined): JournalRun {
+function openRun(options: Options, run_id: string, stored: JournalPosition | undefined): JournalRun {
+  const { folder, liveRunId, log, damagedAfterMs = DAMAGED_AFTER_MS } = options;
   const live = run_id === liveRunId;
   const open = new Map<number, OpenCall>();
   const onDamage = () => {
     for (const call of open.values()) call.doubtful = true;
   };
-  const scan = openScan({ folder, runId: run_id, live, onDamage, log });
+  const scan = openScan({ folder, runId: run_id, live, damagedAfterMs, onDamage, log });
   rmSync(carriagePath(folder, run_id), { recursive: true, force: true }); // left by a process that was killed while writing it
   return {
     run_id,
@@ -128,11 +136,15 @@ function openRun({ folder, liveRunId, log }: Options, run_id: string, stored: Jo
   };
 }
 
-/** Reads on until the delivery is full or there is nothing more for now. @returns the index of the run that is to be read next */
-async function deliverFrom(runs: Runs, index: number, delivery: Delivery, maxEntries: number): Promise<number> {
-  let current = index;
+/** Reads on until the delivery is full or there is nothing more for now. @param reading moved to the run that is to be read next */
+async function deliverFrom(
+  runs: Runs,
+  reading: { run: number },
+  delivery: Delivery,
+  maxEntries: number,
+): Promise<void> {
   let scannedBytes = 0;
-  for (let run = runs.all[current]; run && hasRoom(delivery, maxEntries); run = runs.all[current]) {
+  for (let run = runs.all[reading.run]; run && hasRoom(delivery, maxEntries); run = runs.all[reading.run]) {
     const record = run.scan.peek();
     if (record) scannedBytes += record.end - record.start;
     if (record && record.kind !== KIND.closed && record.kind !== KIND.counted) {
@@ -140,16 +152,15 @@ async function deliverFrom(runs: Runs, index: number, delivery: Delivery, maxEnt
       run.scan.advance();
     } else if (record) {
       if (!(await takeEnd(run, record, delivery))) break;
-    } else if (run.scan.unreadable()) current++;
+    } else if (run.scan.unreadable()) reading.run++;
     else if (run.live) break;
     else if (!(await takeEndOfRun(run, delivery))) break;
-    else if (run.delivered) current++;
+    else if (run.delivered) reading.run++;
     if (scannedBytes >= PIECE_BYTES) {
       scannedBytes = 0;
       await immediately();
     }
   }
-  return current;
 }
 
 const hasRoom = ({ entries, room }: Delivery, maxEntries: number): boolean => entries.length < maxEntries && room > 0;

@@ -1,9 +1,11 @@
 /**
  * Scans the records of a run, one after the other. Reads sequentially in large chunks, checks each record, and skips damage: what
- * cannot be read is lost and logged, and never throws.
+ * cannot be read is lost and logged. Only an error of the disk that may pass is thrown, and before anything has changed: the next call
+ * goes on from the same place.
  */
 import type { Logger } from '../log.ts';
 import {
+  type Continues,
   KIND,
   MAGIC,
   magicOf,
@@ -36,7 +38,10 @@ export type ScannedRecord = {
 };
 
 export type Scan = {
-  /** The record at the current position, the same one until `advance`. Null: there is none yet, or no more at all. */
+  /**
+   * The record at the current position, the same one until `advance`. Null: there is none yet, or no more at all.
+   * @throws the disk's error, as do `load` and `before`: call it again later
+   */
   peek(): ScannedRecord | null;
   advance(): void;
   /** Sets how far a live run is written. */
@@ -58,7 +63,14 @@ export type Scan = {
   close(): void;
 };
 
-type Options = { folder: string; runId: string; live: boolean; onDamage: () => void; log: Logger };
+type Options = {
+  folder: string;
+  runId: string;
+  live: boolean;
+  damagedAfterMs: number;
+  onDamage: () => void;
+  log: Logger;
+};
 
 type ScanState = {
   run: RunSegments;
@@ -75,8 +87,8 @@ type ScanState = {
 };
 
 /** @param onDamage called at each loss, before the records behind it are delivered */
-export function openScan({ folder, runId, live, onDamage, log }: Options): Scan {
-  const reads = openSegmentReads(folder, runId, log);
+export function openScan({ folder, runId, live, damagedAfterMs, onDamage, log }: Options): Scan {
+  const reads = openSegmentReads(folder, runId, damagedAfterMs, log);
   const run = runSegments({ folder, runId, live, reads });
   const scanning = emptyWindow();
   const loading = emptyWindow();
@@ -158,8 +170,8 @@ function hasGrown(scan: ScanState): boolean {
   if (run.live && run.writtenUpTo.segment === current.segment)
     scan.end = Math.max(scan.end, run.writtenUpTo.byte_offset);
   else {
-    current.final = true;
     scan.end = Math.max(scan.cursor, endOfFinal(scan, current.segment));
+    current.final = true; // only now, since a read may have failed
   }
   return scan.cursor < scan.end;
 }
@@ -180,18 +192,26 @@ function enterNext(scan: ScanState): boolean {
     return false;
   }
   const final = !run.live || next.segment < run.writtenUpTo.segment;
-  scan.current = { segment: next.segment, final };
-  scan.end = final ? endOfFinal(scan, next.segment) : run.writtenUpTo.byte_offset;
-  scan.cursor = scan.end;
-  if (scan.end > 0) checkMagic(scan, next.segment);
+  const end = final ? endOfFinal(scan, next.segment) : run.writtenUpTo.byte_offset;
+  const beginning = end > 0 ? segmentBeginning(run, next.segment) : null;
+  scan.current = { segment: next.segment, final }; // only now, since a read may have failed
+  scan.end = end;
+  scan.cursor = end;
+  if (beginning) checkMagic(scan, next.segment, beginning);
   return true;
 }
 
-/** Moves the cursor to the first record of a segment that is ours, and leaves it at the end of any other. */
-function checkMagic(scan: ScanState, segment: number): void {
-  const { run, log } = scan;
+type SegmentBeginning = { owner: ReturnType<typeof magicOf>; continues: Continues | null };
+
+function segmentBeginning(run: RunSegments, segment: number): SegmentBeginning {
   const magic = Buffer.alloc(MAGIC.byteLength);
   const owner = magicOf(magic.subarray(0, run.reads.readAt(segment, 0, magic, magic.length)));
+  return { owner, continues: owner === 'ours' ? continuesOf(run, segment) : null };
+}
+
+/** Moves the cursor to the first record of a segment that is ours, and leaves it at the end of any other. */
+function checkMagic(scan: ScanState, segment: number, { owner, continues }: SegmentBeginning): void {
+  const { run, log } = scan;
   if (owner === 'other-version') {
     log.error({ run_id: run.runId, segment }, 'Cannot read a journal: another version of svc wrote it');
     scan.unreadable = true;
@@ -200,7 +220,6 @@ function checkMagic(scan: ScanState, segment: number): void {
   } else if (owner === 'torn' && scan.end >= MAGIC.byteLength) {
     reportLoss(scan, 'a segment cannot be opened', { segment });
   } else if (owner === 'ours') {
-    const continues = continuesOf(run, segment);
     const gap = scan.previous > 0 && continues !== null && continues.segment !== scan.previous;
     if (gap) reportLoss(scan, 'segments are missing', { after: scan.previous, before: segment });
     scan.previous = segment;

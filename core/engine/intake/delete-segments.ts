@@ -4,6 +4,7 @@ import type { Database } from '../../db/database.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { DatabaseRetry } from './database-retry.ts';
+import { isSystemError } from './journal-retry.ts';
 
 const DELETE_INTERVAL_MS = { embedded: 2_000, server: 0 }; // between two deletions of read segments: each costs the embedded database a checkpoint
 
@@ -22,7 +23,8 @@ type Deps = {
 export function openDeletion(deps: Deps): (stored: () => Promise<void>) => Promise<void> {
   const { database, journal, withRetry, log, freed } = deps;
   let deletedAt = Number.NEGATIVE_INFINITY;
-  return async (stored) => {
+  let refused = false;
+  const deleteSegments = async (stored: () => Promise<void>) => {
     if (performance.now() - deletedAt < DELETE_INTERVAL_MS[database.kind]) return;
     if (journal.carriesOnceCommitted()) await stored();
     const segments = journal.removable();
@@ -39,5 +41,15 @@ export function openDeletion(deps: Deps): (stored: () => Promise<void>) => Promi
     }
     const bytes = await journal.remove(segments);
     if (bytes > 0) freed?.(bytes);
+  };
+  return async (stored) => {
+    try {
+      await deleteSegments(stored);
+      refused = false;
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      if (!refused) log.warn({ code: error.code }, 'Cannot delete journal segments: their folder cannot be read');
+      refused = true;
+    }
   };
 }

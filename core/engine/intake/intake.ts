@@ -13,6 +13,7 @@ import { openPrecedence, type Precedence } from '../precedence.ts';
 import { openWakeUp } from '../wake-up.ts';
 import { openDatabaseRetry } from './database-retry.ts';
 import { openDeletion } from './delete-segments.ts';
+import { openJournalRetry } from './journal-retry.ts';
 import { openNewSlices } from './new-slices.ts';
 import { type PreparedEntry, prepareEntries } from './prepare-entries.ts';
 import { openParkedRetry } from './retry-parked.ts';
@@ -56,6 +57,7 @@ export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Inta
   const newSlices = openNewSlices(database);
   const storing = { database, journal, newSlices, withRetry, log, metrics, signal, stored, publish };
   const retryParked = openParkedRetry({ ...preparing, ...storing });
+  const untilRead = openJournalRetry(log, signal);
   const deleteSegments = openDeletion({ database, journal, withRetry, log, freed });
   const wakeUp = openWakeUp(signal);
   let drainers: (() => void)[] = [];
@@ -90,7 +92,7 @@ export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Inta
     while (!signal.aborted) {
       const waiting = drainers;
       drainers = [];
-      const entries = await journal.read(BATCH);
+      const entries = await untilRead(() => journal.read(BATCH));
       if (entries.length > 0) await takeIn(entries);
       else await earlier.stored;
       await deleteSegments(() => earlier.stored);

@@ -1,7 +1,9 @@
 /** From the journal into the database: each call once, in whatever state the database is meanwhile. */
+import { renameSync, rmSync, symlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { bytesOfRuns, type Journal, openJournal } from '../../../../core/capture/journal.ts';
+import { segmentsIn } from '../../../../core/capture/journal-files.ts';
 import type { JournalCall } from '../../../../core/capture/journal-format.ts';
 import { openJournalReader } from '../../../../core/capture/journal-reader.ts';
 import { redactHeaders } from '../../../../core/capture/redact.ts';
@@ -258,6 +260,26 @@ databaseSuite('intake', (test, database) => {
     await rest.drained();
     await rest.stop();
     assert.equal(await ledger(database()), { disabled: 3_000, partial: 1 });
+  });
+
+  test('while the disk does not give a segment it waits there, and goes on when it does', async () => {
+    const folder = newFolder();
+    const journal = await journalIn(folder);
+    for (const call of calls(3)) write(journal, call);
+    await journal.flush();
+    const [segment] = segmentsIn(folder, journal.runId);
+    assert.ok(segment);
+    renameSync(segment.path, `${segment.path}.whole`);
+    symlinkSync('/proc/self/mem', segment.path); // a read of it is EIO
+    const intake = await intakeOf(database(), folder, journal);
+    await sleep(500);
+    assert.equal(await ledger(database()), {});
+    rmSync(segment.path);
+    renameSync(`${segment.path}.whole`, segment.path);
+    await intake.drained();
+    await intake.stop();
+    await journal.close();
+    assert.equal(await ledger(database()), { captured: 3 });
   });
 
   test('while the database is away the journal holds, and nothing is doubled when it is back', async () => {
