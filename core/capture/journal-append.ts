@@ -11,6 +11,7 @@ export type Appending = {
   openCalls: number;
   onDisk(): number; // bytes
   added(): void; // called after each record
+  full(): void; // called where the disk's share has no room
   reportError(message: string): void;
 };
 
@@ -20,8 +21,10 @@ function hasRoom(journal: Appending, bytes: number, reserve = 0): boolean {
   const fitsMemory = blocks.pending + bytes <= pendingBytes + reserve;
   const heldBytes = journal.onDisk() + blocks.pending + openCalls * CLOSED_RESERVE_BYTES;
   const fitsDisk = heldBytes + bytes <= maxBytes + reserve;
-  if (!fitsDisk) journal.reportError('Cannot keep all copies: the journal is full');
-  else if (!fitsMemory)
+  if (!fitsDisk) {
+    journal.full();
+    journal.reportError('Cannot keep all copies: the journal is full');
+  } else if (!fitsMemory)
     journal.reportError('Cannot keep all copies: calls bring more than the disk takes at the moment');
   return fitsMemory && fitsDisk;
 }

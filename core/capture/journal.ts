@@ -23,6 +23,7 @@ import type { Redacted } from './redact.ts';
 
 const SEGMENTS_AT_LEAST = 8; // in a full journal: only whole segments are ever deleted, so a single one would keep it full for good
 const REPORT_INTERVAL_MS = 60_000;
+const RECOUNT_MS = 2_000; // until the journal is measured again: after a refusal of the disk, or while it is full
 
 export type Journal = {
   runId: string;
@@ -43,7 +44,10 @@ export type Journal = {
    * current end. Returns the function that removes the listener.
    */
   onWritten(listener: WrittenListener): () => void;
-  /** Measures anew what is on disk: the reader, which may be another process, has deleted segments. */
+  /**
+   * Measures anew what is on disk: the reader, which may be another process, has deleted segments. Where the disk refuses, the value
+   * stays and is measured later. A full journal does it by itself every few seconds, since a message of the reader may be lost.
+   */
   recount(): void;
   /** Writes and syncs what is left. Afterwards nothing is recorded any more. */
   close(): Promise<void>;
@@ -71,19 +75,23 @@ export async function openJournal({
   write = writeSegment,
 }: JournalOptions): Promise<Journal> {
   const runId = v7();
-  let othersBytes = bytesOfRuns(folder); // of earlier runs, less what was deleted of this one
+  const others = { bytes: bytesOfRuns(folder) }; // of earlier runs, less what was deleted of this one
   await makeFolders(folder, runId);
   const maxBytes = await limitOf(folder, configuredBytes, log);
   const tail = openTail({ ...{ folder, runId, write }, segmentBytes: segmentBytes ?? segmentBytesOf(maxBytes) });
   await beginTail(tail, log);
 
   const blocks = emptyBlocks();
-  const onDisk = () => othersBytes + tail.bytes();
+  const onDisk = () => others.bytes + tail.bytes();
   const reportError = openErrorReport(log, () => ({ on_disk_bytes: onDisk(), pending_bytes: blocks.pending }));
   const writer = openJournalWriter({ blocks, tail, log, reportError });
   const { added } = writer;
+  const measure = () => {
+    others.bytes = bytesOfRuns(folder) - tail.bytes();
+  };
+  const { recount, full, stop: stopRecounting } = openRecount(measure, reportError);
   const journal: Copying = {
-    ...{ blocks, maxBytes, pendingBytes, onDisk, added, reportError },
+    ...{ blocks, maxBytes, pendingBytes, onDisk, added, full, reportError },
     ...{ openCalls: 0, lastCall: 0, closed: false },
   };
   return {
@@ -97,12 +105,11 @@ export async function openJournal({
     calls: () => journal.lastCall,
     flush: writer.flush,
     onWritten: writer.onWritten,
-    recount: () => {
-      othersBytes = bytesOfRuns(folder) - tail.bytes();
-    },
+    recount,
     close: async () => {
       if (journal.closed) return;
       journal.closed = true;
+      stopRecounting();
       await writer.close();
       await rmdir(runFolder(folder, runId)).catch(() => {}); // only where nothing was ever written
     },
@@ -114,6 +121,29 @@ export const bytesOfRuns = (folder: string): number =>
   runsIn(folder)
     .flatMap((run) => segmentsIn(folder, run))
     .reduce((sum, file) => sum + file.bytes, 0);
+
+/** `recount` never throws: what the disk refuses is measured a little later. `full` recounts unless that was done a moment ago. */
+function openRecount(measure: () => void, reportError: (message: string, code?: string) => void) {
+  let measuredAt = performance.now();
+  let later: NodeJS.Timeout | undefined;
+  const recount = () => {
+    clearTimeout(later);
+    measuredAt = performance.now();
+    try {
+      measure();
+    } catch (error) {
+      reportError('Cannot measure the journal', (error as NodeJS.ErrnoException).code);
+      later = setTimeout(recount, RECOUNT_MS).unref();
+    }
+  };
+  return {
+    recount,
+    full: () => {
+      if (performance.now() - measuredAt >= RECOUNT_MS) recount();
+    },
+    stop: () => clearTimeout(later),
+  };
+}
 
 async function makeFolders(folder: string, runId: string): Promise<void> {
   try {

@@ -139,7 +139,10 @@ export function startProcesses({ start: { io, ...rest }, held, log, out, changed
     ],
     received: fromService,
     died: counters.serviceDied,
-    changed: stateChanged,
+    changed: () => {
+      stateChanged();
+      if (service.state().state === 'up') proxy.send({ kind: 'deleted' }); // what the last one sent before its end may be lost
+    },
   });
   proxy.run(); // first: it is to take calls as soon as may be
   service.run();

@@ -5,8 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openJournal } from '../../../core/capture/journal.ts';
-import { runsIn, segmentsIn } from '../../../core/capture/journal-files.ts';
+import { runFolder, runsIn, segmentsIn } from '../../../core/capture/journal-files.ts';
 import { openJournalReader } from '../../../core/capture/journal-reader.ts';
+import { eventually } from '../../support/eventually.ts';
 import { bytesOf, nameOf, newFolder, opened, readDead, silent, writeCall } from '../../support/journal-calls.ts';
 
 const test = suite('journal, reads that fail');
@@ -110,6 +111,20 @@ test('a segment that the disk does not give for long is damaged, and the journal
   await write(6, 8);
   assert.equal((await reader.read(all)).map(nameOf), ['call 4', 'call 5', 'call 6', 'call 7']);
   reader.close();
+  await journal.close();
+});
+
+test('a journal that cannot be measured keeps the value it has, and is measured later', async () => {
+  if (!limited) return console.log('skip: prlimit does not set the limit of open files here');
+  const { folder } = await deadRun(20);
+  const journal = await openJournal({ folder, maxBytes: 1e9, log: silent });
+  const bytes = journal.bytes();
+  rmSync(runFolder(folder, runsIn(folder)[0] ?? ''), { recursive: true });
+  const restore = exhaustFiles(0);
+  journal.recount();
+  restore();
+  assert.is(journal.bytes(), bytes);
+  await eventually(() => journal.bytes() < 1_000);
   await journal.close();
 });
 

@@ -10,6 +10,7 @@ import { runFolder, runsIn, segmentsIn } from '../../../core/capture/journal-fil
 import { openJournalReader } from '../../../core/capture/journal-reader.ts';
 import { type SegmentWrite, writeSegment } from '../../../core/capture/journal-tail.ts';
 import { OperatorError } from '../../../core/errors.ts';
+import { eventually } from '../../support/eventually.ts';
 import {
   answered,
   bytesOf,
@@ -185,6 +186,19 @@ test('a journal at its cap takes calls again once what it holds is stored, howev
     assert.ok(journal.bytes() < MIB / 4, `${journal.bytes()} bytes stay`);
   }
   reader.close();
+  await journal.close();
+});
+
+test('a full journal finds out by itself that another process has deleted segments: its message may be lost', async () => {
+  const folder = newFolder();
+  const read = runFolder(folder, v7()); // a run that the reader deletes
+  mkdirSync(read);
+  writeFileSync(join(read, '00000001.seg'), Buffer.alloc(MIB));
+  const journal = await openJournal({ folder, maxBytes: MIB, log: silent });
+  assert.is(journal.open(opened('refused')), null);
+  rmSync(read, { recursive: true });
+  await eventually(() => journal.open(opened('room again')) !== null, DEADLINE_MS);
+  assert.ok(journal.bytes() < 1_000);
   await journal.close();
 });
 
