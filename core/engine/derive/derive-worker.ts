@@ -117,9 +117,10 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
 
   /** Starts what waits; another worker may have taken over a lease meanwhile. */
   const startAlone = async (): Promise<boolean> => {
-    const leases = alone.splice(0, lanes.freeForWaiting());
+    const leases = alone.slice(0, lanes.freeForWaiting());
     if (leases.length === 0) return false;
     const held = await database.execute('renewLeases', { leases, lease_ms: LEASE_MS });
+    alone.splice(0, leases.length); // only now: where the database is away they wait on, and are renewed and returned
     for (const lease of leases) if (held.includes(lease.session_id)) start(lease, true);
     return true;
   };

@@ -375,6 +375,28 @@ databaseSuite('derive worker', (test, database) => {
     assert.not(together.includes(String(failed?.session_id)));
   });
 
+  test('sessions that wait for a lane keep their leases when a renewal fails', async () => {
+    for (let n = 0; n < 12; n++) await storeCalls(database(), [renamed(journalCall(`s${n}`, asks), `s${n}`)]);
+    await database().sql('update svc.derive_queue set attempts = 1');
+    let renewals = 0;
+    const attempts: number[] = [];
+    const failingOnce: Database = {
+      ...database(),
+      execute: (async (name, args) => {
+        if (name === 'renewLeases' && renewals++ === 0)
+          throw new DatabaseError('Cannot ask the database: it is away', '', true);
+        const result = await database().execute(name, args);
+        if (name === 'leaseDirty')
+          attempts.push(...(result as OperationResult<'leaseDirty'>).map((lease) => lease.attempts));
+        return result;
+      }) as Database['execute'],
+    };
+    await working(failingOnce, (worker) => worker.drained());
+    assert.is((await dump(database())).rollups?.length, 12);
+    assert.ok(renewals > 1);
+    assert.equal(attempts, Array(12).fill(1), 'each was leased once, and no failure was counted');
+  });
+
   test('sessions of older rules are derived again, in the background', async () => {
     await storeCalls(database(), [journalCall('s', asks)]);
     await deriveOnce(database());
