@@ -46,7 +46,7 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   begin(first);
 
   function begin(life: Life): void {
-    const since = Date.now();
+    const since = performance.now();
     current = life;
     liveness = { ...liveness, state: 'up', ...(liveness.restarts > 0 ? { since: instant() } : {}) };
     const stopWatching = watch(life, heartbeat);
@@ -54,7 +54,7 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
       stopWatching();
       if (current === life) current = undefined;
       if (closing) return;
-      if (Date.now() - since > backOff.forgetMs) restarts.reset();
+      if (performance.now() - since > backOff.forgetMs) restarts.reset();
       scheduleRestart(reason);
     });
   }

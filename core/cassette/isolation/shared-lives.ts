@@ -78,14 +78,14 @@ export function openSharedLives({
   }
 
   function follow(lived: Lived, life: SharedLife): void {
-    const since = Date.now();
+    const since = performance.now();
     lived.life = life;
     log.debug({ pid: life.pid }, 'the process of built-in cassettes runs');
     const stopWatching = watch({ channel: { beat: () => beatOf(life) }, end: (why) => life.end(why) }, HEARTBEAT);
     startIdleTimer(lived);
     void life.ended.then((why) => {
       stopWatching();
-      if (Date.now() - since > backOff.forgetMs) waits.reset();
+      if (performance.now() - since > backOff.forgetMs) waits.reset();
       onEnded(lived, why);
     });
   }
@@ -98,7 +98,7 @@ export function openSharedLives({
     const ms = waits.next();
     restarts += 1;
     reason = why;
-    notBefore = Date.now() + ms;
+    notBefore = performance.now() + ms;
     log.warn({ reason: why }, 'the process of built-in cassettes ended, and is started again when it is needed');
   }
 
@@ -133,7 +133,7 @@ export function openSharedLives({
     work: (channel: CassetteChannel) => Promise<T>,
   ): Promise<T> {
     const down = (why: string) => new CassetteDown('unavailable', `Cannot ask "${member.name}": ${why}`);
-    const pause = current ? 0 : notBefore - Date.now();
+    const pause = current ? 0 : notBefore - performance.now();
     if (pause > LONGEST_PAUSE_MS) throw down(`its process is started again, since ${reason}`);
     if (pause > 0) await sleep(pause, undefined, { signal });
     if (!members.has(member)) throw down('it was closed');

@@ -29,7 +29,7 @@ const RETRY_MS = 1000;
 export async function hostEmbedded(deps: Deps): Promise<EmbeddedHost> {
   const { folder, log, statementTimeoutMs, startThread, template } = deps;
   const memory = gaugeMemory();
-  const gauge = openGauge(memory, Date.now);
+  const gauge = openGauge(memory);
   const holders = openHolders();
   let thread: Worker | undefined;
   let ending: Promise<unknown> | undefined;

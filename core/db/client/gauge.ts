@@ -14,8 +14,10 @@ const NAME_BYTES = 64;
 
 export const gaugeMemory = () => new SharedArrayBuffer(NAME_AT + NAME_BYTES);
 
-/** @param now milliseconds since the epoch, the same in both threads */
-export function openGauge(memory: SharedArrayBuffer, now: () => number): ReadableGauge {
+/** Milliseconds of a clock that all threads of a process share, and that stands still while the machine sleeps or its time is set. */
+const now = (): number => Number(process.hrtime.bigint() / 1_000_000n);
+
+export function openGauge(memory: SharedArrayBuffer): ReadableGauge {
   const numbers = new BigInt64Array(memory, 0, 2); // start time (0: idle) and limit
   const name = Buffer.from(memory, NAME_AT, NAME_BYTES);
   return {
@@ -23,7 +25,7 @@ export function openGauge(memory: SharedArrayBuffer, now: () => number): Readabl
       name.fill(0);
       name.write(operation);
       Atomics.store(numbers, 1, BigInt(limitMs));
-      Atomics.store(numbers, 0, BigInt(Math.trunc(now())));
+      Atomics.store(numbers, 0, BigInt(now()));
     },
     end: () => void Atomics.store(numbers, 0, 0n),
     running() {

@@ -22,7 +22,7 @@ export async function serveOperations(operations: Readonly<Record<string, Operat
       await migrate(sql, await readMigrations(), { begins: (migrating) => report({ migrating }) });
       await ensureInstallation(sql);
     };
-    embedded = await openEmbedded(folder, openGauge(gauge, Date.now), prepare, template);
+    embedded = await openEmbedded(folder, openGauge(gauge), prepare, template);
   } catch (error) {
     report({ failed: plainFailure(error) });
     host.close();

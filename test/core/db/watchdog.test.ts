@@ -72,6 +72,21 @@ test('a thread that dies is replaced', async () => {
   await database.close();
 });
 
+test('a clock that jumps ahead, as after a sleep of the machine, ends nothing', async () => {
+  const { now } = Date;
+  let sleptMs = 0;
+  Date.now = () => now() + sleptMs;
+  const database = await embeddedDatabase({ statementTimeoutMs: LIMIT_MS });
+  sleptMs = 3_600_000;
+  try {
+    const until = performance.now() + LIMIT_MS;
+    while (performance.now() < until) await database.sql('select count(*) from generate_series(1, 300000)');
+  } finally {
+    Date.now = now;
+    await database.close();
+  }
+});
+
 test('closing ends what never ends', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-test-'));
   const open = (): Promise<OpenDatabase> =>
