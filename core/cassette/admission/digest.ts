@@ -6,17 +6,22 @@ import { Rejection } from '../running.ts';
 
 const CHUNK_BYTES = 65_536;
 
+/** The service's own folder, with its database and credentials. Where it is directly in a cassette's folder it is no part of the cassette. */
+export const SERVICE_FOLDER = '.svc';
+
 /**
  * `sha256:<hex>` over every file under the folder, dependencies included: path, content, whether it may be executed, and where a
  * symlink leads; not over times, owners and empty folders. It is the same on every machine, in whichever order the disk lists files.
- * Nothing is left out: whatever is in the folder can be read and imported by the code that runs from it. Memory holds no more than the
+ * Nothing but the service's own `.svc` is left out: whatever else is in the folder can be read and imported by the code that runs from it,
+ * and that folder cannot (life.ts). Memory holds no more than the
  * names in one folder and those above it.
- * @throws {Rejection} digest: a symlink leads out of the folder or nowhere, or something in it is no file or cannot be read
+ * @throws {Rejection} digest: a symlink leads out of the folder, into that `.svc` or nowhere, or something in it is no file or cannot be read
  */
 export async function digestOf(folder: string): Promise<string> {
   try {
     if (!(await stat(folder)).isDirectory()) throw refused(folder, 'is no folder');
-    const walk = { root: await realpath(folder), hash: createHash('sha256'), chunk: Buffer.allocUnsafe(CHUNK_BYTES) };
+    const [root, hash] = [await realpath(folder), createHash('sha256')];
+    const walk: Walk = { root, hash, chunk: Buffer.allocUnsafe(CHUNK_BYTES), service: null };
     await addFolder(walk, '');
     return `sha256:${walk.hash.digest('hex')}`;
   } catch (error) {
@@ -26,12 +31,17 @@ export async function digestOf(folder: string): Promise<string> {
   }
 }
 
-type Walk = { root: string; hash: Hash; chunk: Buffer };
+/** `service`: the service's own folder, which is left out; null: there is none. */
+type Walk = { root: string; hash: Hash; chunk: Buffer; service: string | null };
 
 /** A folder's name is sorted as if it ended with `/`, so that files come in the order of their whole paths. */
 async function addFolder(walk: Walk, path: string): Promise<void> {
   const found: { name: string; kind: 'folder' | 'file' | 'link' }[] = [];
   for await (const entry of await opendir(join(walk.root, path))) {
+    if (path === '' && entry.name === SERVICE_FOLDER) {
+      walk.service = join(walk.root, SERVICE_FOLDER);
+      continue;
+    }
     const kind = entry.isDirectory() ? 'folder' : entry.isFile() ? 'file' : entry.isSymbolicLink() ? 'link' : null;
     if (kind === null) throw refused(join(walk.root, path, entry.name), 'is neither a file nor a folder nor a symlink');
     found.push({ name: entry.name, kind });
@@ -72,6 +82,9 @@ async function addLink(walk: Walk, path: string): Promise<void> {
   if (realTarget === null) throw refused(link, 'is a symlink that leads nowhere');
   if (target.startsWith(sep) || !within(walk.root, resolvedTarget) || !within(walk.root, realTarget))
     throw refused(link, 'is a symlink that leads out of the folder');
+  const { service } = walk;
+  if (service && [resolvedTarget, realTarget].some((to) => within(service, to) || within(to, service)))
+    throw refused(link, `is a symlink that leads to '${service}', the service's own folder, or to a folder around it`);
   frame(walk.hash, 'link', path, Buffer.from(target));
 }
 

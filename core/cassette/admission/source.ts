@@ -4,7 +4,7 @@ import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { packageRoot } from '../../package-root.ts';
 import { Rejection } from '../running.ts';
-import { within } from './digest.ts';
+import { SERVICE_FOLDER, within } from './digest.ts';
 
 export type CassetteSource =
   | { kind: 'module'; folder: string; entry: string; beside?: readonly string[] } // absolute; all of it is in `folder`, or for ours in `beside`
@@ -41,10 +41,25 @@ export async function resolveSource(source: string, at: At): Promise<CassetteSou
   if (at.base === packageRoot() && OURS.some((room) => within(join(packageRoot(), room), path)))
     return resolveOurs(path, found?.isDirectory() ?? false);
   if (!found) throw refused(`there is no '${path}'`);
+  await refuseAroundService(found.isDirectory() ? path : dirname(path), at);
   if (found.isDirectory()) return { kind: 'module', folder: path, entry: await entryOf(path) };
   if (!found.isFile()) throw refused(`'${path}' is neither a folder nor a file`);
   if (/\.[cm]?tsx?$/.test(path)) throw refused(`'${path}' is TypeScript; build it, and name the JavaScript file`);
   return { kind: 'module', folder: dirname(path), entry: path };
+}
+
+/**
+ * The service's folder may be directly in that of a cassette, as `.svc`, where it is left out. Deeper in it, its database and credentials would
+ * be part of the cassette. @throws {Rejection} resolve
+ */
+async function refuseAroundService(folder: string, { installed }: At): Promise<void> {
+  const real = (path: string) => realpath(path).catch(() => path);
+  const [around, service] = await Promise.all([real(folder), real(dirname(installed))]);
+  if (basename(service) !== SERVICE_FOLDER) return; // a temporary folder, of a check
+  if (within(around, service) && service !== join(around, SERVICE_FOLDER))
+    throw refused(
+      `the service's own folder '${service}' is in '${folder}'; move the cassette into a folder of its own`,
+    );
 }
 
 /** @throws {Rejection} resolve; user and password are not repeated */

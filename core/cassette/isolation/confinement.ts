@@ -19,6 +19,8 @@ type Wanted = SystemSupport & {
   root: string;
   /** The paths that it may read, in the jail and by Node's permissions. */
   readable: readonly string[];
+  /** Where it starts; absent: in the first of these. */
+  folder?: string;
   memory_mb: number;
   /** Node's arguments: the file to run and its arguments. */
   run: readonly string[];
@@ -199,7 +201,7 @@ const dropsPermissions = async (): Promise<boolean> => {
 
 /** The command that starts its process behind that wall. Node's own permissions apply behind each wall. */
 export function commandFor(wanted: Wanted): ConfinedCommand {
-  const { wall, node_mb, processors, drops, network, root, readable, memory_mb, run } = wanted;
+  const { wall, node_mb, processors, drops, network, root, readable, folder, memory_mb, run } = wanted;
   const node = [
     process.execPath,
     process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission',
@@ -228,7 +230,7 @@ export function commandFor(wanted: Wanted): ConfinedCommand {
     JAILED,
     'svc',
     root,
-    readable[0] ?? '/',
+    folder ?? readable[0] ?? '/',
     ...visible.filter(existsSync),
     '--',
     ...node,

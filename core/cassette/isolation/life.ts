@@ -1,10 +1,11 @@
 /** One life of a cassette's process: its start in confinement, the requests to it, and the reason for which it ended. */
 import type { ChildProcess } from 'node:child_process';
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { lowerPriority } from '../../yield-to-listeners.ts';
+import { SERVICE_FOLDER } from '../admission/digest.ts';
 import type { Log, Progress } from '../contract.ts';
 import type { Bindings, LoadedModule } from '../running.ts';
 import { openBridge } from './bridge.ts';
@@ -51,14 +52,36 @@ const outermost = (paths: readonly string[]) =>
 /** Left empty by the process: it was a mount point in a namespace of its own. What cannot be removed is removed when the service starts. */
 const removeRoot = (root: string): Promise<void> => rm(root, { recursive: true, force: true }).catch(() => {});
 
+/**
+ * The folder; or, where the service's own `.svc` is in it, all entries but that one, since permissions of Node allow and never except.
+ * @throws {Error} an entry's name would be read as a pattern
+ */
+async function readableIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder);
+  if (!names.includes(SERVICE_FOLDER)) return [folder];
+  const others = names.filter((name) => name !== SERVICE_FOLDER);
+  const pattern = others.find((name) => /[*,]/.test(name));
+  if (pattern !== undefined || others.length > MOST_ENTRIES)
+    throw new Error(
+      `it cannot be kept from '${join(folder, SERVICE_FOLDER)}', the service's own folder, beside ${
+        pattern === undefined ? `${others.length} others` : `'${pattern}'`
+      }; move the cassette into a folder of its own`,
+    );
+  return others.map((name) => join(folder, name));
+}
+
+/** Each is a mount, and an argument. */
+const MOST_ENTRIES = 200;
+
 /** Starts the process. It has loaded nothing yet: `channel.hello()` settles when it has. @throws {Error} it cannot be started */
 export async function startLife({ name, entry, log, gate, progressed, tmp, ...rest }: Options): Promise<Life> {
+  const own = await readableIn(rest.folder);
   const root = await privateFolder(tmp, 'root-');
   const command = commandFor({
     ...rest,
     ...rest.ground,
     root,
-    readable: outermost([rest.folder, rest.runner, ...rest.beside]),
+    readable: outermost([...own, rest.runner, ...rest.beside]),
     run: [join(rest.runner, 'main.mjs'), entry, ...(rest.network ? [] : [WITHOUT_NETWORK])],
   });
   const child = await spawnChild(command.file, command.args, {

@@ -1,8 +1,8 @@
 /** Packs a folder or tarball of this machine into the one tarball that npm installs, without running anything of it or reading other files. */
 import { copyFile, mkdir, opendir, readdir, readFile, realpath, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { list } from 'tar';
-import { within } from '../../cassette/admission/digest.ts';
+import { create, extract, list } from 'tar';
+import { SERVICE_FOLDER, within } from '../../cassette/admission/digest.ts';
 import { OperatorError } from '../../errors.ts';
 import { isObject } from '../../parse-json.ts';
 import { plain } from '../units.ts';
@@ -29,14 +29,33 @@ export async function putTarball(source: string, parts: NpmParts): Promise<strin
   return NAME;
 }
 
-/** Packs as for a registry, without running its scripts. npm runs in a folder of ours, so that it does not read the source's `.npmrc`. */
+/**
+ * Packs as for a registry, without running its scripts, and without the folder of a service, which npm would pack with its database and
+ * credentials. npm runs in a folder of ours, so that it does not read the source's `.npmrc`.
+ */
 async function pack(source: string, tarball: string, parts: NpmParts): Promise<void> {
   const into = join(parts.folder, 'packed');
   await mkdir(into);
   await runNpm(['pack', '--pack-destination', into, source], parts);
   const [packed] = await readdir(into);
   if (packed === undefined) throw new OperatorError(`Cannot add '${source}': npm has packed nothing`);
+  await withoutServiceFolder(join(into, packed), into);
   await rename(join(into, packed), tarball);
+}
+
+/** Packs it again where it holds such a folder. npm puts everything below `package/`. */
+async function withoutServiceFolder(file: string, folder: string): Promise<void> {
+  const own = `package/${SERVICE_FOLDER}/`;
+  let isIn = false;
+  await list({
+    file,
+    onReadEntry: ({ path }) => {
+      if (path.startsWith(own)) isIn = true;
+    },
+  });
+  if (!isIn) return;
+  await extract({ file, cwd: folder, filter: (path) => !path.startsWith(own) });
+  await create({ file, cwd: folder, gzip: true, portable: true }, ['package']);
 }
 
 /**

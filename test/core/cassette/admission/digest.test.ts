@@ -103,6 +103,28 @@ test('a folder link inside does not loop', async () => {
   assert.match(await digestOf(folder), /^sha256:/);
 });
 
+test("the service's own folder directly in it is left out, whatever is written there; one deeper in it is not", async () => {
+  const folder = await folderOf(FILES);
+  const before = await digestOf(folder);
+  await mkdir(join(folder, '.svc'));
+  await writeFile(join(folder, '.svc/config.toml'), 'secret');
+  assert.is(await digestOf(folder), before);
+  await mkdir(join(folder, 'a/.svc'));
+  await writeFile(join(folder, 'a/.svc/x'), 'x');
+  assert.is.not(await digestOf(folder), before);
+});
+
+for (const [path, target] of [
+  ['link', '.svc/config.toml'],
+  ['a/link', '../.svc'],
+  ['a/up', '..'],
+] as const)
+  test(`a symlink that leads to the service's own folder is refused: ${path} to ${target}`, async () => {
+    const folder = await folderOf({ ...FILES, '.svc/config.toml': 'secret' });
+    await symlink(target, join(folder, path));
+    assert.match((await refusal(folder)).message, /is a symlink that leads to '.*\/\.svc', the service's own folder/);
+  });
+
 test('what is no file is refused, and so is a folder that is not there', async () => {
   const folder = await folderOf(FILES);
   const server = createServer().listen(join(folder, 's'));

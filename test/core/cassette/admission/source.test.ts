@@ -154,4 +154,14 @@ test('beside ours, in a clone, a path leads where it says', async () => {
   await rm(folder, { recursive: true });
 });
 
+test("the service's own folder may be directly in that of a cassette, not deeper in it", async () => {
+  await put({ 'around/index.js': '', 'around/deep/.svc/config.toml': '', 'beside/index.js': '', 'beside/.svc/x': '' });
+  const within = (folder: string, source: string) =>
+    resolveSource(source, { base, installed: join(base, folder, '.svc/cassettes'), name: 'one' });
+  assert.is((await within('beside', 'beside')).kind, 'module');
+  assert.is((await within('beside', 'beside/index.js')).kind, 'module');
+  const error = await within('around/deep', 'around').catch((thrown: Error) => thrown);
+  assert.match((error as Error).message, /deep\/\.svc' is in '.*around'; move the cassette into a folder of its own$/);
+});
+
 test.run();

@@ -25,6 +25,31 @@ const portOf = (server: Server): number => {
   return typeof address === 'object' && address !== null ? address.port : 0;
 };
 
+for (const wall of walls)
+  test(`${wall}: in a folder that holds the service's own, all but that can be read`, async () => {
+    const folder = emptyFolder();
+    for (const path of ['.svc', '.svcs', 'lib']) mkdirSync(join(folder, path));
+    for (const path of ['.svc/config.toml', '.svcs/own', 'lib/own', '.s', 'own.json', 'readme'])
+      writeFileSync(join(folder, path), 'text');
+    await withCassette('hostile.mjs', { wall, folder }, async ({ readJson }) => {
+      const refused = async (what: string) => 'refused' in (await readJson(what));
+      for (const path of ['.svcs/own', 'lib/own', '.s', 'own.json', 'readme'])
+        assert.not.ok(await refused(`/read?path=${join(folder, path)}`), path);
+      for (const path of ['.svc/config.toml', 'lib/../.svc/config.toml'])
+        assert.ok(await refused(`/read?path=${join(folder, path)}`), path);
+      assert.ok(await refused(`/read?path=${folder}/lib/../.svc/config.toml`));
+      assert.ok(await refused(`/list?path=${join(folder, '.svc')}`));
+    });
+  });
+
+test("a name that Node would read as a pattern keeps a cassette from starting beside the service's own folder", async () => {
+  const folder = emptyFolder();
+  mkdirSync(join(folder, '.svc'));
+  writeFileSync(join(folder, '.s*'), '');
+  const error = await withCassette('hostile.mjs', { folder }, async () => {}).catch((thrown: Error) => thrown);
+  assert.match(error?.message ?? '', /cannot be kept from '.*\/\.svc'.*move the cassette into a folder of its own$/);
+});
+
 for (const wall of walls) {
   for (const network of [false, true]) {
     test(`${wall}${network ? ' with network' : ''}: what the confinement says it stops is stopped, and what not is not`, async () => {

@@ -339,4 +339,25 @@ test('a list that has an error is not written to', async () => {
   assert.is(await readFile(join(cwd, 'cassette.manifest.json'), 'utf8'), '{"cassettes": [}');
 });
 
+test("in the author's folder, beside the service's own, the package is all but that", async () => {
+  await begun('tally');
+  const outside = cwd;
+  [cwd, folder] = [join(outside, 'tally'), join(outside, 'tally/.svc')];
+  try {
+    await mkdir(folder);
+    await writeFile(join(folder, 'config.toml'), 'secret');
+    await rm(join(cwd, '.gitignore'));
+    const { files: _, ...described } = JSON.parse(await readFile(join(cwd, 'package.json'), 'utf8'));
+    await writeFile(join(cwd, 'package.json'), JSON.stringify(described));
+    assert.is((await add('.')).status, 0);
+    const [entry] = await entries();
+    const home = join(folder, 'cassettes/tally');
+    assert.is(entry?.digest, await digestOf(home));
+    const names = await readdir(join(home, 'node_modules/tally'));
+    assert.ok(names.includes('dist') && names.includes('src') && !names.includes('.svc'), names.join());
+  } finally {
+    cwd = outside;
+  }
+});
+
 test.run();
