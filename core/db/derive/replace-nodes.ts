@@ -21,7 +21,7 @@ export type NewReading = {
   calls: PlacedRow[];
   nodes: PlacedNode[];
   slices: PackedSlice[]; // of messages that are no slice of a body
-  purges: number; // the count when the reading began: what it read may have been purged since
+  purges: string; // the count when the reading began: what it read may have been purged since
   corrections: number; // likewise: the newest correction that concerns the session
 };
 

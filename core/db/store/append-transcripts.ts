@@ -17,7 +17,7 @@ import { type StoredCall, storedCalls } from './stored-calls.ts';
 export type TranscriptToStore = { turn: TurnRecord; slice_ids: string[] };
 
 /** `slices` may omit those that were stored already at this count of purges. */
-export type TranscriptBatch = { transcripts: TranscriptToStore[]; slices: PackedSlice[]; purges: number | undefined };
+export type TranscriptBatch = { transcripts: TranscriptToStore[]; slices: PackedSlice[]; purges: string | undefined };
 
 /** `session_id`: the session for which it counts. */
 export type StoredTranscript = { raw_turn_id: number; session_id: string; deduped: boolean };

@@ -25,7 +25,7 @@ import { storedCalls } from './stored-calls.ts';
 export type TurnBatch = {
   turns: PreparedTurn[];
   slices: PackedSlice[];
-  purges?: number | undefined; // undefined: none is omitted
+  purges?: string | undefined; // undefined: none is omitted
   counted: (CountedRequest & { position: JournalPosition | null })[];
   positions: JournalPosition[]; // how far each journal is read with this batch
   report_nodes?: boolean; // whether the turns are returned with their new nodes

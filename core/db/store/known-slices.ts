@@ -5,7 +5,7 @@ import type { Sql } from '../sql.ts';
 import { storingTo } from './purge-count.ts';
 
 /** Those of the ids that are stored for the turns of now, in no order; valid as long as the count of purges is `purges`. */
-export async function knownSlices(db: Sql, { ids }: { ids: string[] }): Promise<{ known: string[]; purges: number }> {
+export async function knownSlices(db: Sql, { ids }: { ids: string[] }): Promise<{ known: string[]; purges: string }> {
   const { purges, partition_no } = await storingTo(db); // first, so that a purge between the two is noticed
   if (ids.length === 0) return { known: [], purges };
   const rows = await db.rows<{ slice_id: string }>(sql`

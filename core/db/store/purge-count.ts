@@ -1,4 +1,7 @@
-/** The count of purges, by which a writer knows whether its list of stored slices is still valid; no writer runs during a purge. */
+/**
+ * The count of purges on a server, by which a writer knows whether its list of stored slices is still valid; no writer runs during a purge.
+ * A standby that has taken over may lack the last commits of the server before it, and with them slices: it has another start time.
+ */
 import { sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import { pipelined } from '../pipelined.ts';
@@ -15,7 +18,7 @@ const LOCK = sql`${0x737663}::integer, ${1}::integer`;
  * @param purges the count at which slices were omitted as stored already; undefined: none was omitted
  * @throws {DatabaseError} PURGED_MEANWHILE, transient
  */
-export async function holdSlices(tx: Sql, purges: number | undefined): Promise<void> {
+export async function holdSlices(tx: Sql, purges: string | undefined): Promise<void> {
   const locked = tx.rows(sql`select pg_advisory_xact_lock_shared(${LOCK})`);
   // A statement of its own, which sees what was committed while this one waited for the lock.
   const [, count] = await pipelined([locked, purges === undefined ? null : purgeCount(tx)]);
@@ -28,12 +31,14 @@ export const stopWriters = (tx: Sql): Promise<unknown> => tx.rows(sql`select pg_
 
 export const countPurge = (tx: Sql): Promise<unknown> => tx.rows(sql`update svc.installation set purges = purges + 1`);
 
-/** `partition_no`: in which turns are stored until the count changes. */
-export type StoringTo = { purges: number; partition_no: number };
+/** `purges`: only to be compared, with that of another moment. `partition_no`: in which turns are stored until the count changes. */
+export type StoringTo = { purges: string; partition_no: number };
 
 export async function storingTo(db: Sql): Promise<StoringTo> {
-  const [row] = await db.rows<StoringTo>(sql`select purges, partition_no from svc.installation`);
-  return row ?? { purges: 0, partition_no: 0 };
+  const [row] = await db.rows<StoringTo>(
+    sql`select purges || '@' || extract(epoch from pg_postmaster_start_time()) as purges, partition_no from svc.installation`,
+  );
+  return row ?? { purges: '', partition_no: 0 };
 }
 
-export const purgeCount = async (db: Sql): Promise<number> => (await storingTo(db)).purges;
+export const purgeCount = async (db: Sql): Promise<string> => (await storingTo(db)).purges;

@@ -43,7 +43,7 @@ export async function rereadSession(
   }
 }
 
-type ChangeCounts = { purges: number; corrections: number };
+type ChangeCounts = { purges: string; corrections: number };
 
 const changesOf = async (database: Pick<Database, 'execute'>, session_id: string): Promise<ChangeCounts> => ({
   purges: (await database.execute('knownSlices', { ids: [] })).purges,

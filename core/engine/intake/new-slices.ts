@@ -12,7 +12,7 @@ import { whenUnused } from '../when-unused.ts';
 const CACHE_SIZE = 100_000;
 
 /** The slices not stored yet. The others are stored while the count of purges is this one; undefined: no slice was left out. */
-export type FreshSlices = { slices: PackedSlice[]; purges: number | undefined };
+export type FreshSlices = { slices: PackedSlice[]; purges: string | undefined };
 
 export type NewSlices = {
   /**
@@ -30,9 +30,9 @@ export type NewSlices = {
 
 export function openNewSlices(database: Database, effort: Effort = 'usual', unusedMs = UNUSED_MS): NewSlices {
   const known = lruCache<string, true>(CACHE_SIZE);
-  let purgesSeen: number | undefined; // the count of purges at which all in `known` was found stored
+  let purgesSeen: string | undefined; // the count of purges at which all in `known` was found stored
 
-  const forget = (purges: number | undefined) => {
+  const forget = (purges: string | undefined) => {
     known.clear();
     purgesSeen = purges;
   };

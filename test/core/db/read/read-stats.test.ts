@@ -241,7 +241,8 @@ databaseSuite('readStats', (test, database) => {
     ]);
     assert.equal(moved, [{ model: 'claude-opus-4-5', turn_count: 2 }], 'the earlier call tells the attributes');
     await assertDays(database());
-    const reading = { session_id, read_up_to: 1_000_000, calls: [], nodes: [], slices: [], purges: 0, corrections: 0 };
+    const { purges } = await database().execute('knownSlices', { ids: [] });
+    const reading = { session_id, read_up_to: 1_000_000, calls: [], nodes: [], slices: [], purges, corrections: 0 };
     assert.is(await database().execute('replaceNodes', reading), true);
     assert.equal(await database().sql('select 1 from svc.stat_cells where session_id = $1::uuid', [session_id]), []);
   });

@@ -80,6 +80,28 @@ databaseSuite('new slices', (test, database) => {
     assert.equal(await storing([kept], ({ slices }) => store(slices)), [kept.slice_id]);
   });
 
+  test('what the server before a fail-over had stored is looked for on the one that took over', async () => {
+    let earlier = true; // the start time of another server
+    const execute = (async (name: never, args: never) => {
+      const result: unknown = await database().execute(name, args);
+      const { purges } = result as { purges?: unknown };
+      return earlier && typeof purges === 'string'
+        ? { ...(result as object), purges: purges.replace(/@.*/, '@1') }
+        : result;
+    }) as Database['execute'];
+    const { storing } = openNewSlices({ ...database(), execute });
+    await storing([kept], ({ slices }) => store(slices));
+    await database().sql('delete from svc.slices'); // the commit is lost with its server, and no purge counted it
+    earlier = false;
+    const reading = { read_up_to: 0, calls: [], nodes: [], slices: [], corrections: 0 };
+    const stored = await storing([kept], async ({ slices, purges }) => {
+      const session_id = '00000000-0000-4000-8000-000000000000';
+      await database().execute('replaceNodes', { ...reading, session_id, purges: purges ?? '' }); // as every writer, it compares first
+      return store(slices);
+    });
+    assert.equal(stored, [kept.slice_id]);
+  });
+
   test('where nothing was stored, nothing is cached', async () => {
     const { storing } = openNewSlices(database());
     await storing(
