@@ -19,10 +19,11 @@ export type Appending = {
 function hasRoom(journal: Appending, bytes: number, reserve = 0): boolean {
   const { blocks, maxBytes, pendingBytes, openCalls } = journal;
   const fitsMemory = blocks.pending + bytes <= pendingBytes + reserve;
-  const heldBytes = journal.onDisk() + blocks.pending + openCalls * CLOSED_RESERVE_BYTES;
-  const fitsDisk = heldBytes + bytes <= maxBytes + reserve;
+  const isWithinDisk = () =>
+    journal.onDisk() + blocks.pending + openCalls * CLOSED_RESERVE_BYTES + bytes <= maxBytes + reserve;
+  if (!isWithinDisk()) journal.full(); // which may find that there is room again
+  const fitsDisk = isWithinDisk();
   if (!fitsDisk) {
-    journal.full();
     journal.reportError('Cannot keep all copies: the journal is full');
   } else if (!fitsMemory)
     journal.reportError('Cannot keep all copies: calls bring more than the disk takes at the moment');

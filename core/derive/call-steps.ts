@@ -10,7 +10,7 @@ import { forkedFrom, headHash } from './heads.ts';
 import { verdictOf } from './shadow.ts';
 import { agentSpan, eventSpan, link, llmSpan, modelOf, threadSpan } from './spans.ts';
 import type { FailedCall, PendingTool, SessionState } from './state.ts';
-import { deliveredResults, mostSteps, type RequestedTool, requestedTools, type ToolResult } from './tools.ts';
+import { type DeliveredResult, deliveredResults, mostSteps, type RequestedTool, requestedTools } from './tools.ts';
 import type { CallTurn } from './turn.ts';
 import type { CallSpend } from './usage-sums.ts';
 
@@ -20,7 +20,7 @@ export type CallSteps = {
   requested: RequestedTool[];
   tool_calls: number; // including those that have no span
   waiting: SpanRow[]; // the requested tools without a result
-  delivered: { tool: PendingTool; result: ToolResult }[];
+  delivered: DeliveredResult[];
   verdict: PermissionVerdict | null; // of a permission check
   retried: FailedCall | undefined; // the failed call that this one retries
   links: LinkRow[];
@@ -104,9 +104,9 @@ function linksOf(
   const own = { trace_id, span_id: llm.span_id };
   return [
     ...requested.map(({ span }) => link('emits', turn, { ...own, io: 'output' }, { ...span, io: 'input' })),
-    ...delivered.map(({ tool }) =>
-      link('feeds', turn, { ...spanRef(state, tool), io: 'output' }, { ...own, io: 'input' }),
-    ),
+    ...delivered
+      .filter(({ isInput }) => isInput)
+      .map(({ tool }) => link('feeds', turn, { ...spanRef(state, tool), io: 'output' }, { ...own, io: 'input' })),
     ...(tool ? [link('verdict', turn, { ...own, io: 'output' }, { ...spanRef(state, tool), io: 'verdict' })] : []),
     ...(seam ? [link('compaction-seam', turn, { ...seam, io: 'output' }, { ...own, io: 'input' })] : []),
     ...(retried ? [link('retry-of', turn, { ...own, io: '' }, { ...retried, trace_id, io: '' })] : []),

@@ -80,28 +80,28 @@ function serverResults(content: readonly ContentBlock[]): Map<string, { block: C
   return results;
 }
 
+/** `isInput`: the call's request has it, and not its answer. */
+export type DeliveredResult = { tool: PendingTool; result: ToolResult; isInput: boolean };
+
 /**
  * Results that a call delivers, each with the span that waited for it: as fresh messages, and in its answer those of tools that the
  * provider ran for an answer before (platform.claude.com, "Server tools": it may stop between such a call and its result). The first
  * result of a tool wins.
  */
-export function deliveredResults(
-  turn: CallTurn,
-  n: number,
-  pending: readonly PendingTool[],
-): { tool: PendingTool; result: ToolResult }[] {
+export function deliveredResults(turn: CallTurn, n: number, pending: readonly PendingTool[]): DeliveredResult[] {
   const waiting = waitingTools(pending, { n, thread_id: turn.thread_id });
-  const deliver = (block: ContentBlock, at: string) => {
+  const deliver = (block: ContentBlock, isInput: boolean) => {
     const tool = waiting.take(storable(block.tool_result_id ?? ''), storable(block.tool_name ?? ''));
-    return tool ? [{ tool, result: toolResult(block, tool.started_at, at) }] : [];
+    const at = isInput ? turn.requested_at : answeredAt(turn);
+    return tool ? [{ tool, result: toolResult(block, tool.started_at, at), isInput }] : [];
   };
   const returned = turn.fresh
     .filter((message) => message.injected === '')
     .flatMap(({ content }) => content)
     .filter(({ type }) => type === 'tool_result');
   return [
-    ...returned.flatMap((block) => deliver(block, turn.requested_at)),
-    ...earlierServerResults(turn.reply?.content ?? []).flatMap((block) => deliver(block, answeredAt(turn))),
+    ...returned.flatMap((block) => deliver(block, true)),
+    ...earlierServerResults(turn.reply?.content ?? []).flatMap((block) => deliver(block, false)),
   ];
 }
 

@@ -16,7 +16,7 @@ const REVIEWED: Readonly<Record<string, string>> = {
 };
 
 /** Of a group, and behind a number of repetitions, each one takes room on the stack of the matcher. */
-const REMEMBERS = /\)(?:[*+]|\{\d*,\})|[\]wd]\{\d+,\}/;
+const REMEMBERS = /\)(?:[*+]|\{\d*,\})|[^)]\{(?!0,|1,)\d+,\}/;
 /** Reviewed: what keeps millions of repetitions from each. */
 const BOUNDED: Readonly<Record<string, string>> = {
   'core/cassette/core-binding.ts /^(?:\\/[A-Za-z0-9._~-]+)+$/':

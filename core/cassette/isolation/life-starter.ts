@@ -19,28 +19,29 @@ export type StartOptions = {
   wall?: ConfinementLevel;
 };
 
-type Options = StartOptions & { ground: SystemSupport; gate: Gate; progressed(progress: Progress): void };
+type Options = StartOptions & { gate: Gate; progressed(progress: Progress): void };
 
 export type Starter = {
   /** @throws {Rejection} it is not what was admitted @throws {Error} it does not load */
   start(): Promise<{ life: Life; loaded: LoadedModule }>;
   /** Ends a start under way, and each later one. */
   cancel(): void;
+  /** Of the last start. @throws {Error} there was none */
   confinement(): Confinement;
 };
 
-/** What this system supports, with the wall that is wanted. Makes the private folder. */
-export async function groundFor({ tmp, wall }: StartOptions): Promise<SystemSupport> {
-  await mkdir(tmp, { recursive: true, mode: 0o700 });
+/** What this system supports, with the wall that is wanted. */
+async function groundFor({ tmp, wall }: StartOptions): Promise<SystemSupport> {
   const found = await findSystemSupport(tmp);
   return { ...found, wall: wall ?? found.wall };
 }
 
 export async function openStarter(module: StartModule, options: Options): Promise<Starter> {
-  const { ground, gate, progressed, memory_mb = 256, loadMs = 10_000 } = options;
+  const { gate, progressed, memory_mb = 256, loadMs = 10_000 } = options;
   const { name, log, beside = [] } = module;
+  await mkdir(options.tmp, { recursive: true, mode: 0o700 });
   const lifeOptions = {
-    ...{ name, log, gate, progressed, ground, memory_mb },
+    ...{ name, log, gate, progressed, memory_mb },
     folder: await realPathOf(module.folder),
     entry: await realPathOf(module.entry),
     runner: await realPathOf(RUNNER),
@@ -48,6 +49,7 @@ export async function openStarter(module: StartModule, options: Options): Promis
     tmp: await realPathOf(options.tmp),
   };
   let starting: Life | undefined;
+  let ground: SystemSupport | null = null;
   let isCancelled = false;
   /** It asks for a network and was granted it. What it asks for is known once it has loaded, which it first does without one. */
   let network = false;
@@ -63,7 +65,8 @@ export async function openStarter(module: StartModule, options: Options): Promis
   };
 
   const start = async (): Promise<{ life: Life; loaded: LoadedModule }> => {
-    const life = await startLife({ ...lifeOptions, network });
+    ground = await groundFor(options); // at each: what a bad moment weakened is not kept
+    const life = await startLife({ ...lifeOptions, ground, network });
     starting = life;
     if (isCancelled || options.signal?.aborted) life.end(CLOSED);
     try {
@@ -92,7 +95,10 @@ export async function openStarter(module: StartModule, options: Options): Promis
       isCancelled = true;
       starting?.end(CLOSED);
     },
-    confinement: () => confinementOf({ ...ground, network, memory_mb }),
+    confinement() {
+      if (!ground) throw new Error('Cannot tell the confinement before the first start');
+      return confinementOf({ ...ground, network, memory_mb });
+    },
   };
 }
 

@@ -4,7 +4,7 @@ import type { Progress } from '../contract.ts';
 import { CassetteDown, type Liveness, Rejection, type RunningCassette, type StartModule } from '../running.ts';
 import { watch } from './heartbeat.ts';
 import type { Life } from './life.ts';
-import { CLOSED, groundFor, openStarter, type StartOptions } from './life-starter.ts';
+import { CLOSED, openStarter, type StartOptions } from './life-starter.ts';
 import { OUTPUT_LIMITS, openGate } from './output.ts';
 
 export type ProcessOptions = StartOptions & {
@@ -19,13 +19,12 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
     heartbeat = { everyMs: 2_000, withinMs: 10_000 },
     backOff = { fromMs: 200, toMs: 30_000, forgetMs: 60_000 },
   } = options;
-  const ground = await groundFor(options);
   const gate = openGate(log, OUTPUT_LIMITS);
   let progress: Progress | null = null;
   const progressed = (reported: Progress) => {
     progress = reported;
   };
-  const starter = await openStarter(module, { ...options, ground, gate, progressed });
+  const starter = await openStarter(module, { ...options, gate, progressed });
 
   let closing: Promise<void> | undefined;
   let liveness: Liveness = { state: 'starting', reason: null, restarts: 0 };
@@ -118,7 +117,9 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
 
   return {
     loaded,
-    confinement: starter.confinement(),
+    get confinement() {
+      return starter.confinement();
+    },
     liveness: () => liveness,
     outdated,
     progress: () => progress,

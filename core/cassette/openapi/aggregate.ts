@@ -62,7 +62,7 @@ function withPart({ document: whole, ids }: Whole, { name, document }: Part): Wh
   const { title, description } = (document.info ?? {}) as { title?: string; description?: string };
   const joined = {
     ...whole,
-    paths: { ...mounted, ...whole.paths },
+    paths: { ...whole.paths, ...mounted, ...whole.paths }, // those of the whole stay first, and win
     components: { ...whole.components, ...sectionsOf(components, whole.components, naming.names) },
     tags: [...(whole.tags ?? []), { name: tag, description: description ?? title ?? name }],
   };

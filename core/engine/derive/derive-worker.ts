@@ -117,12 +117,15 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
 
   /** Starts what waits; another worker may have taken over a lease meanwhile. */
   const startAlone = async (): Promise<boolean> => {
-    const leases = alone.slice(0, lanes.freeForWaiting());
-    if (leases.length === 0) return false;
-    const held = await database.execute('renewLeases', { leases, lease_ms: LEASE_MS });
-    alone.splice(0, leases.length); // only now: where the database is away they wait on, and are renewed and returned
-    for (const lease of leases) if (held.includes(lease.session_id)) start(lease, true);
-    return true;
+    if (alone.length === 0 || lanes.freeForWaiting() <= 0) return false;
+    const waiting = [...alone]; // all, since after an outage those that stay would be leased anew as failed
+    const held = new Set(await database.execute('renewLeases', { leases: waiting, lease_ms: LEASE_MS }));
+    const lost = new Set(waiting.filter(({ session_id }) => !held.has(session_id)));
+    const kept = alone.filter((lease) => !lost.has(lease)); // only now: where the database is away they wait on
+    const leases = kept.splice(0, Math.max(0, lanes.freeForWaiting()));
+    alone.splice(0, alone.length, ...kept);
+    for (const lease of leases) start(lease, true);
+    return leases.length > 0;
   };
 
   /** One round: leases what the free lanes can take. True when something was started. */

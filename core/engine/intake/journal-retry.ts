@@ -21,8 +21,12 @@ export function openJournalRetry(log: Logger, signal: AbortSignal): <T>(read: ()
       signal,
       isRetryable: isSystemError,
       onFailure: (error) => {
-        const { code } = error as NodeJS.ErrnoException;
-        if (!failing) log.error({ code }, 'Cannot read the journal: it is tried again, and nothing of it is deleted');
+        const { code, syscall, path } = error as NodeJS.ErrnoException;
+        if (!failing)
+          log.error(
+            { code, syscall, path },
+            'Cannot read the journal: it is tried again, and nothing of it is deleted',
+          );
         failing = true;
       },
     });

@@ -7,8 +7,14 @@ import { emptyFolder, pidsOf } from '../../../support/started-cassette.ts';
 
 const test = suite('probe of the confinement');
 
-const parentOf = (pid: number): number =>
-  Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+/** NaN: the process has ended. */
+function parentOf(pid: number): number {
+  try {
+    return Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  } catch {
+    return Number.NaN;
+  }
+}
 
 /** Kills the first process of the probe that works in this folder, as the kernel does when memory is short. */
 function killFirstIn(tmp: string): Promise<void> {
