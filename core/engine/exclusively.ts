@@ -5,13 +5,29 @@ import type { Database } from '../db/database.ts';
 const LEASE_MS = 60_000;
 const RENEW_MS = 15_000;
 
+export type ExclusiveWork = 'retention' | 'gc' | 'find' | 'cache';
+
 /** @returns null: another process does it now. The signal of `task` is given when the caller's is, or the lease is lost */
 export async function exclusively<T>(
   execute: Database['execute'],
-  work: 'retention' | 'gc' | 'find' | 'cache',
+  work: ExclusiveWork,
   signal: AbortSignal,
   task: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | null> {
+  const lease = await openWorkLease(execute, work);
+  if (lease === null) return null;
+  try {
+    return await task(AbortSignal.any([signal, lease.lost]));
+  } finally {
+    await lease.release();
+  }
+}
+
+/** A lease that is renewed until it is released. `lost`: another process may do the work by now. */
+export type WorkLease = { lost: AbortSignal; release(): Promise<void> };
+
+/** @returns null: another process has it */
+export async function openWorkLease(execute: Database['execute'], work: ExclusiveWork): Promise<WorkLease | null> {
   const lease = { work, token: randomUUID() };
   if (!(await execute('leaseWork', { ...lease, ms: LEASE_MS }))) return null;
   const lost = new AbortController();
@@ -24,10 +40,11 @@ export async function exclusively<T>(
     if (performance.now() - renewedAt > LEASE_MS - RENEW_MS) lost.abort(); // another may have it by now
     renew().catch(() => undefined); // tried again, as long as the lease lasts
   }, RENEW_MS);
-  try {
-    return await task(AbortSignal.any([signal, lost.signal]));
-  } finally {
-    clearInterval(timer);
-    await execute('releaseWork', lease);
-  }
+  return {
+    lost: lost.signal,
+    async release() {
+      clearInterval(timer);
+      await execute('releaseWork', lease);
+    },
+  };
 }

@@ -5,9 +5,11 @@ import { type SQL, sql } from 'drizzle-orm';
 export type BackupMarks = {
   /** The highest raw_turn_id. */
   up_to: number;
-  /** The highest correction_id, and how many purges there have been: when one of these changes, the backup does not hold together. */
-  corrections: number;
+  /** Of the installation: purges, and each new partition. */
   purges: number;
+  /** The highest correction_id, and the purges without the partitions: when one of these changes, the backup does not hold together. */
+  corrections: number;
+  removals: number;
   /** The highest tombstone_id: retention removes turns without a purge of slices. */
   tombstones: number;
 };

@@ -61,7 +61,7 @@ export const openBackup = (db: Sql, _args: Record<string, never>): Promise<Backu
 export async function isBackupWhole(db: Sql, { marks }: { marks: BackupMarks }): Promise<boolean> {
   const now = await marksOf(db);
   const same = (mark: keyof BackupMarks) => now[mark] === marks[mark];
-  return same('purges') && same('corrections') && same('tombstones');
+  return same('removals') && same('corrections') && same('tombstones');
 }
 
 async function marksOf(db: Sql): Promise<BackupMarks> {
@@ -69,7 +69,8 @@ async function marksOf(db: Sql): Promise<BackupMarks> {
     select coalesce((select max(raw_turn_id) from svc.raw_turns), 0) as up_to,
            coalesce((select max(correction_id) from svc.raw_turn_corrections), 0) as corrections,
            coalesce((select max(tombstone_id) from svc.tombstones), 0) as tombstones,
-           (select purges from svc.installation) as purges`);
+           i.purges, i.purges - i.partition_no as removals
+      from svc.installation i`);
   if (!marks) throw new Error('Cannot back up: the marks are missing');
   return marks;
 }

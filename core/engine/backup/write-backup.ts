@@ -1,12 +1,14 @@
 /** Writes a backup: reads the tables page by page, so that the service goes on, and compresses what it reads. */
 import { createHash } from 'node:crypto';
 import { pipeline, Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
 import type { BackupColumn } from '../../db/backup/columns.ts';
 import { KEPT_TABLES } from '../../db/backup/kept-tables.ts';
 import type { BackupPage } from '../../db/backup/read-rows.ts';
 import type { Database } from '../../db/database.ts';
 import { Refusal } from '../../errors.ts';
+import { openWorkLease, type WorkLease } from '../exclusively.ts';
 import { BACKUP_FORM, type BackupHead, countedName, rowText, type TableStart } from './format.ts';
 
 type Deps = { execute: Database['execute']; version: string };
@@ -18,7 +20,34 @@ export async function* writeBackup(deps: Deps): AsyncGenerator<Uint8Array, void>
   for await (const chunk of compressed) yield chunk as Uint8Array;
 }
 
-async function* lines({ execute, version }: Deps): AsyncGenerator<string, void> {
+/** Nothing is removed by itself while the lines are read: what retention or a collection deletes would break the backup. */
+async function* lines(deps: Deps): AsyncGenerator<string, void> {
+  const leases: WorkLease[] = [];
+  try {
+    for (const work of ['retention', 'gc'] as const) {
+      const lease = await leaseWithin(MOST_WAIT_MS, () => openWorkLease(deps.execute, work));
+      if (lease) leases.push(lease);
+    }
+    yield* linesOfRecord(deps);
+  } finally {
+    for (const lease of leases) await lease.release();
+  }
+}
+
+/** The first sweep of a large record goes on for hours: then the backup is begun beside it. */
+const MOST_WAIT_MS = 10_000;
+const AGAIN_MS = 500;
+
+async function leaseWithin(ms: number, lease: () => Promise<WorkLease | null>): Promise<WorkLease | null> {
+  const until = performance.now() + ms;
+  for (;;) {
+    const found = await lease();
+    if (found !== null || performance.now() > until) return found;
+    await sleep(AGAIN_MS);
+  }
+}
+
+async function* linesOfRecord({ execute, version }: Deps): AsyncGenerator<string, void> {
   const hash = createHash('sha256');
   const rows: Record<string, number> = {};
   let count = 0;

@@ -2,6 +2,7 @@
 import { gunzipSync } from 'node:zlib';
 import * as assert from 'uvu/assert';
 import type { Database, OperationName } from '../../../core/db/database.ts';
+import { exclusively } from '../../../core/engine/exclusively.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { capturedCall, chat, takeIn } from '../../support/captured-calls.ts';
 import { databaseSuite } from '../../support/databases.ts';
@@ -86,6 +87,26 @@ databaseSuite('GET /v1/admin/backup', (test, database) => {
       ? await linesIn(response).catch(() => 'cut')
       : Problem.parse(await response.json()).code;
     assert.ok(['cut', 'backup-broken'].includes(outcome as string), String(outcome));
+  });
+
+  test('nothing is removed by itself meanwhile, and a new partition breaks nothing', async () => {
+    await takeIn(database(), [call(1)]);
+    const { execute, sql } = database();
+    const never = new AbortController().signal;
+    const works = ['retention', 'gc'] as const;
+    const sweeps = () => Promise.all(works.map((work) => exclusively(execute, work, never, async () => 'swept')));
+    const found: unknown[] = [];
+    const lines = await linesIn(
+      await backup(
+        meanwhile('cassetteSchemas', async () => {
+          found.push(...(await sweeps()));
+          await sql('update svc.installation set partition_no = partition_no + 1, purges = purges + 1');
+        }),
+      ),
+    );
+    await sql('update svc.installation set partition_no = partition_no - 1');
+    assert.equal([found, lines.at(-1).end], [[null, null], true]);
+    assert.equal(await sweeps(), ['swept', 'swept']);
   });
 
   test('pages join: more rows than one holds, and more bytes', async () => {
