@@ -97,8 +97,8 @@ export const STEP_FINDINGS: Record<(typeof STEPS)[number], string> = {
   grants: 'it asks for no more than was granted',
   config: 'its settings are complete',
   openapi: 'its OpenAPI document is valid',
-  depends: 'what it depends on is served',
   tools: 'its tools can be offered',
+  depends: 'what it depends on is served',
   migrate: 'its schema can be made',
   health: 'it is healthy',
 };

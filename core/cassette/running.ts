@@ -86,8 +86,8 @@ export const STEPS = [
   'grants', // and it asks for no more than was granted
   'config', // and its settings are complete
   'openapi', // its document can be fetched and is valid
-  'depends', // and what it needs is served
-  'tools', // its tools can be offered
+  'tools', // and its tools can be offered
+  'depends', // what it needs is served
   'migrate', // its schema is made
   'health', // it answers
 ] as const;

@@ -1,9 +1,13 @@
 /** The checks of an author: one that ends the process of the cassette leaves the checks after it as they are. */
+import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { type ConformanceResult, conform } from '../../../core/cassette/conformance.ts';
+import { ListEntry } from '../../../core/cassette/list/list.ts';
 import { checkCassette } from '../../../core/cli/cassette/check.ts';
-import { cassetteFolder, removeCassetteFolder } from '../../support/cassette-folder.ts';
+import { openLog } from '../../../core/log.ts';
+import { cassetteFolder, emptyCassetteFolder, removeCassetteFolder } from '../../support/cassette-folder.ts';
 
 const test = suite('conformance');
 
@@ -50,6 +54,25 @@ test('a live stream, a stream that stays silent and one of any length are taken 
   assert.is(await checkCassette(source, { config: [] }, io, '0.0.0'), 0, output);
   assert.match(stripVTControlCharacters(output), /^ {2}ok {2}GET \/api\/notes\/silent answers as its document says/m);
   await removeCassetteFolder(source);
+});
+
+test('of two faults the one of the earlier step is the reason, and no later step is said to have passed', async () => {
+  const source = await cassetteFolder({
+    manifest: { depends: { core: 'v9' } },
+    document: (document) => JSON.parse(JSON.stringify(document).replace('"name":"echo"', '"name":"no tool"')),
+  });
+  const parts = {
+    ...{ base: source, installed: join(source, 'installed'), databases: null, core: null, environment: {} },
+    ...{ tmp: await emptyCassetteFolder(), log: openLog('silent') },
+  };
+  const grants = { bindings: ['db', 'core'], views: [], extensions: [] };
+  const results: ConformanceResult[] = [];
+  const entry = ListEntry.parse({ name: 'notes', source, grants });
+  assert.is(await conform(entry, parts, (result) => results.push(result)), 'refused');
+  const passed = results.filter(({ problems }) => problems.length === 0).map(({ what }) => what);
+  assert.is(results.at(-1)?.what, 'its tools can be offered', JSON.stringify(results));
+  assert.is(passed.at(-1), 'its OpenAPI document is valid');
+  for (const folder of [source, parts.tmp]) await removeCassetteFolder(folder);
 });
 
 test.run();
