@@ -7,7 +7,7 @@ import { GcReport } from '../model/gc.ts';
 
 const UNDER_WAY = [
   'gc-under-way',
-  'Cannot collect garbage: a collection is under way; try again when it is done',
+  'Cannot collect garbage: a collection or a backup is under way; try again when it is done',
 ] as const;
 
 const gc = createRoute({

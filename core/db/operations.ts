@@ -151,6 +151,7 @@ import { parkTurn } from './store/park-turn.ts';
 import { parkedCall, parkedCalls } from './store/parked-calls.ts';
 import { lastAnswers, previousAnswers } from './store/previous-answers.ts';
 import { storedCalls } from './store/stored-calls.ts';
+import { takesWrites } from './takes-writes.ts';
 import { vacuum } from './vacuum.ts';
 import { leaseWork, releaseWork } from './work-lease.ts';
 
@@ -316,6 +317,7 @@ export const operations = {
   dropLog,
   leaseWork,
   releaseWork,
+  takesWrites,
   openBackup,
   backupRows,
   cassetteSchemas,

@@ -39,7 +39,7 @@ export async function openWorkLease(execute: Database['execute'], work: Exclusiv
   const timer = setInterval(() => {
     if (performance.now() - renewedAt > LEASE_MS - RENEW_MS) lost.abort(); // another may have it by now
     renew().catch(() => undefined); // tried again, as long as the lease lasts
-  }, RENEW_MS);
+  }, RENEW_MS).unref();
   return {
     lost: lost.signal,
     async release() {

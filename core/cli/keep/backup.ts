@@ -68,6 +68,7 @@ async function* source(loaded: LoadedConfig, version: string, io: Pick<Io, 'err'
       path: '/v1/admin/backup',
       what: 'make a backup',
       headers: { accept: '*/*' },
+      timeoutMs: null, // it waits for a sweep that is under way
     });
     try {
       yield* response as AsyncIterable<Buffer>;

@@ -29,7 +29,7 @@ async function collected(loaded: LoadedConfig, io: Pick<Io, 'err'>): Promise<GcR
   const database = await openForReading(loaded, CANNOT, io);
   try {
     const report = await runGc({ execute: database.execute, signal: new AbortController().signal, inUse: false });
-    if (!report) throw new OperatorError(`${CANNOT}: a collection is under way; try again when it is done`);
+    if (!report) throw new OperatorError(`${CANNOT}: a collection or a backup is under way; try again when it is done`);
     return report;
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;

@@ -5,11 +5,13 @@ import { type SQL, sql } from 'drizzle-orm';
 export type BackupMarks = {
   /** The highest raw_turn_id. */
   up_to: number;
-  /** Of the installation: purges, and each new partition. */
+  /** The count by which writers know that their list of stored slices is out of date: one more with each purge and each new partition. */
   purges: number;
-  /** The highest correction_id, and the purges without the partitions: when one of these changes, the backup does not hold together. */
-  corrections: number;
+  // When one of the following changes, the backup does not hold together.
+  /** That count without the partitions. */
   removals: number;
+  /** The highest correction_id. */
+  corrections: number;
   /** The highest tombstone_id: retention removes turns without a purge of slices. */
   tombstones: number;
 };

@@ -13,38 +13,51 @@ import { BACKUP_FORM, type BackupHead, countedName, rowText, type TableStart } f
 
 type Deps = { execute: Database['execute']; version: string };
 
-/** The bytes of a backup. @throws {Refusal} backup-broken, when turns were purged or moved while it was made */
+/**
+ * The bytes of a backup. It ends only when nothing more is read of the database, which may be closed then.
+ * @throws {Refusal} backup-broken, when turns were purged or moved while it was made
+ */
 export async function* writeBackup(deps: Deps): AsyncGenerator<Uint8Array, void> {
+  const source = Readable.from(lines(deps));
+  const closed = new Promise<void>((resolve) => source.once('close', () => resolve()));
   const compressed = createGzip({ level: 1 }); // most of it is compressed already
-  pipeline(Readable.from(lines(deps)), compressed, () => {}); // an error of the lines comes out of the loop below
-  for await (const chunk of compressed) yield chunk as Uint8Array;
+  pipeline(source, compressed, () => {}); // an error of the lines comes out of the loop below
+  try {
+    for await (const chunk of compressed) yield chunk as Uint8Array;
+  } finally {
+    source.destroy();
+    await closed;
+  }
 }
 
 /** Nothing is removed by itself while the lines are read: what retention or a collection deletes would break the backup. */
 async function* lines(deps: Deps): AsyncGenerator<string, void> {
-  const leases: WorkLease[] = [];
+  const leases = await leasesOfRemovals(deps.execute);
   try {
-    for (const work of ['retention', 'gc'] as const) {
-      const lease = await leaseWithin(MOST_WAIT_MS, () => openWorkLease(deps.execute, work));
-      if (lease) leases.push(lease);
-    }
     yield* linesOfRecord(deps);
   } finally {
-    for (const lease of leases) await lease.release();
+    await Promise.allSettled(leases.map((lease) => lease.release())); // one that is not released ends by itself
   }
 }
 
-/** The first sweep of a large record goes on for hours: then the backup is begun beside it. */
+/** For both together. The first sweep of a large record goes on for hours: then the backup is begun beside it. */
 const MOST_WAIT_MS = 10_000;
 const AGAIN_MS = 500;
 
-async function leaseWithin(ms: number, lease: () => Promise<WorkLease | null>): Promise<WorkLease | null> {
-  const until = performance.now() + ms;
-  for (;;) {
-    const found = await lease();
-    if (found !== null || performance.now() > until) return found;
-    await sleep(AGAIN_MS);
+/** On a standby there are none: whoever writes removes there. */
+async function leasesOfRemovals(execute: Database['execute']): Promise<WorkLease[]> {
+  if (!(await execute('takesWrites', {}))) return [];
+  const until = performance.now() + MOST_WAIT_MS;
+  const leases: WorkLease[] = [];
+  for (const work of ['retention', 'gc'] as const) {
+    let lease = await openWorkLease(execute, work);
+    while (lease === null && performance.now() < until) {
+      await sleep(AGAIN_MS);
+      lease = await openWorkLease(execute, work);
+    }
+    if (lease !== null) leases.push(lease);
   }
+  return leases;
 }
 
 async function* linesOfRecord({ execute, version }: Deps): AsyncGenerator<string, void> {

@@ -1,7 +1,9 @@
 /** GET /v1/admin/backup: the whole record as one stream; what comes in meanwhile is not in it, and a purge meanwhile ends it. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import * as assert from 'uvu/assert';
 import type { Database, OperationName } from '../../../core/db/database.ts';
+import { writeBackup } from '../../../core/engine/backup/write-backup.ts';
 import { exclusively } from '../../../core/engine/exclusively.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { capturedCall, chat, takeIn } from '../../support/captured-calls.ts';
@@ -89,12 +91,40 @@ databaseSuite('GET /v1/admin/backup', (test, database) => {
     assert.ok(['cut', 'backup-broken'].includes(outcome as string), String(outcome));
   });
 
+  /** What of the work that removes by itself can be done now. */
+  const sweeps = () => {
+    const signal = new AbortController().signal;
+    const works = ['retention', 'gc'] as const;
+    return Promise.all(works.map((work) => exclusively(database().execute, work, signal, async () => 'swept')));
+  };
+
+  test('one that fails, or that nobody reads to its end, holds up nothing afterwards, and reads nothing more', async () => {
+    await takeIn(database(), [call(1)]);
+    let isDone = false;
+    const failing = (async (name: OperationName, args: Json, options: never) => {
+      assert.not(isDone, `${name} when it has ended`);
+      if (name === 'cassetteSchemas') throw new Error('lost');
+      if (name === 'releaseWork' && args.work === 'retention') throw new Error('still lost');
+      return database().execute(name, args as never, options);
+    }) as Database['execute'];
+    const readAll = async (bytes: AsyncGenerator<Uint8Array>) => {
+      for await (const _ of bytes);
+    };
+    const error = await readAll(writeBackup({ execute: failing, version: 'x' })).catch((thrown: Error) => thrown);
+    isDone = true;
+    assert.equal([error?.message, await sweeps()], ['lost', [null, 'swept']]);
+    await database().sql('delete from svc.work_leases');
+    isDone = false;
+    const bytes = writeBackup({ execute: meanwhile('cassetteSchemas', () => sleep(300)), version: 'x' });
+    const first = bytes.next();
+    await sleep(100);
+    await Promise.all([first, bytes.return()]);
+    assert.equal(await sweeps(), ['swept', 'swept']);
+  });
+
   test('nothing is removed by itself meanwhile, and a new partition breaks nothing', async () => {
     await takeIn(database(), [call(1)]);
-    const { execute, sql } = database();
-    const never = new AbortController().signal;
-    const works = ['retention', 'gc'] as const;
-    const sweeps = () => Promise.all(works.map((work) => exclusively(execute, work, never, async () => 'swept')));
+    const { sql } = database();
     const found: unknown[] = [];
     const lines = await linesIn(
       await backup(
