@@ -6,7 +6,7 @@ import { logMigration } from '../log-migration.ts';
 import type { DatabaseConnection } from './connection.ts';
 import { isMade } from './data-folder.ts';
 import { errorOf } from './failure.ts';
-import { gaugeMemory, openGauge, type ReadableGauge } from './gauge.ts';
+import { gaugeMemory, type MeasuredOperation, openGauge, type ReadableGauge } from './gauge.ts';
 import { openHolders } from './holders.ts';
 import type { DatabaseThread, HostCommand, RunningOperation, ThreadReport } from './ports.ts';
 
@@ -65,9 +65,18 @@ export async function hostEmbedded(deps: Deps): Promise<EmbeddedHost> {
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   };
+  const watchMs = Math.min(1000, statementTimeoutMs / 4);
+  let watched = { began: 0, ms: 0, at: 0 };
+  /** How long an operation has run while this process ran: the clock of macOS goes on while the machine sleeps. */
+  const watchedMs = ({ began, ms }: MeasuredOperation): number => {
+    const now = performance.now();
+    const more = Math.min(began === watched.began ? now - watched.at : ms, 2 * watchMs);
+    watched = { began, ms: (began === watched.began ? watched.ms : 0) + more, at: now };
+    return watched.ms;
+  };
   const watch = () => {
     const running = gauge.running();
-    if (!thread || !running || running.ms < running.limitMs) return;
+    if (!thread || !running || watchedMs(running) < running.limitMs) return;
     log.error(
       { operation: running.operation, ms: running.ms },
       'an operation takes too long: the database thread is ended',
@@ -79,7 +88,7 @@ export async function hostEmbedded(deps: Deps): Promise<EmbeddedHost> {
   // Creating a database takes 500 MB that a thread releases only when it ends.
   if (template === null && !isMade(folder)) await closed(await openThread());
   await start();
-  const watchdog = setInterval(watch, Math.min(1000, statementTimeoutMs / 4)).unref();
+  const watchdog = setInterval(watch, watchMs).unref();
 
   return {
     connection: () => ({ kind: 'embedded', control: holders.open(thread), statementTimeoutMs }),

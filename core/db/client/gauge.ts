@@ -6,15 +6,15 @@ export type Gauge = { begin(operation: string, limitMs: number): void; end(): vo
 /** As its host reads it. */
 export type ReadableGauge = Gauge & { running(): MeasuredOperation | undefined };
 
-/** `ms`: time since its start. */
-export type MeasuredOperation = { operation: string; ms: number; limitMs: number };
+/** `began` names it; `ms`: time since its start. */
+export type MeasuredOperation = { operation: string; began: number; ms: number; limitMs: number };
 
 const NAME_AT = 16;
 const NAME_BYTES = 64;
 
 export const gaugeMemory = () => new SharedArrayBuffer(NAME_AT + NAME_BYTES);
 
-/** Milliseconds of a clock that all threads of a process share, and that stands still while the machine sleeps or its time is set. */
+/** Milliseconds of a clock that all threads of a process share, and that nobody sets. */
 const now = (): number => Number(process.hrtime.bigint() / 1_000_000n);
 
 export function openGauge(memory: SharedArrayBuffer): ReadableGauge {
@@ -32,7 +32,7 @@ export function openGauge(memory: SharedArrayBuffer): ReadableGauge {
       const began = Number(Atomics.load(numbers, 0));
       if (began === 0) return undefined;
       const operation = name.toString('utf8').replace(/\0+$/, '');
-      return { operation: operation, ms: now() - began, limitMs: Number(Atomics.load(numbers, 1)) };
+      return { operation, began, ms: now() - began, limitMs: Number(Atomics.load(numbers, 1)) };
     },
   };
 }
