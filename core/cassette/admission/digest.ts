@@ -13,7 +13,7 @@ export const SERVICE_FOLDER = '.svc';
  * `sha256:<hex>` over every file under the folder, dependencies included: path, content, whether it may be executed, and where a
  * symlink leads; not over times, owners and empty folders. It is the same on every machine, in whichever order the disk lists files.
  * Nothing but the service's own `.svc` is left out: whatever else is in the folder can be read and imported by the code that runs from it,
- * and that folder cannot (life.ts). Memory holds no more than the
+ * and that folder cannot by a process of its own (life.ts). Memory holds no more than the
  * names in one folder and those above it.
  * @throws {Rejection} digest: a symlink leads out of the folder, into that `.svc` or nowhere, or something in it is no file or cannot be read
  */

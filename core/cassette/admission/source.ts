@@ -55,7 +55,7 @@ export async function resolveSource(source: string, at: At): Promise<CassetteSou
 async function refuseAroundService(folder: string, { installed }: At): Promise<void> {
   const real = (path: string) => realpath(path).catch(() => path);
   const [around, service] = await Promise.all([real(folder), real(dirname(installed))]);
-  if (basename(service) !== SERVICE_FOLDER) return; // a temporary folder, of a check
+  if (![service, dirname(installed)].some((path) => basename(path) === SERVICE_FOLDER)) return; // a temporary folder, of a check
   if (within(around, service) && service !== join(around, SERVICE_FOLDER))
     throw refused(
       `the service's own folder '${service}' is in '${folder}'; move the cassette into a folder of its own`,

@@ -66,6 +66,7 @@ export async function openStarter(module: StartModule, options: Options): Promis
 
   const start = async (): Promise<{ life: Life; loaded: LoadedModule }> => {
     ground = await groundFor(options); // at each: what a bad moment weakened is not kept
+    if (isCancelled) throw new Error(CLOSED);
     const life = await startLife({ ...lifeOptions, ground, network });
     starting = life;
     if (isCancelled || options.signal?.aborted) life.end(CLOSED);

@@ -1,5 +1,5 @@
 /** Folders of the service for a process of a cassette: each in the private folder, which is made again where something removed it. */
-import { lstat, mkdir, mkdtemp } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
@@ -8,7 +8,9 @@ import { join } from 'node:path';
  */
 export async function privateFolder(tmp: string, prefix: string): Promise<string> {
   await mkdir(tmp, { recursive: true, mode: 0o700 });
-  const { uid } = await lstat(tmp);
-  if (process.getuid && uid !== process.getuid()) throw new Error(`"${tmp}" belongs to another user`);
-  return mkdtemp(join(tmp, prefix));
+  const made = await mkdtemp(join(tmp, prefix));
+  const [around, own] = await Promise.all([lstat(tmp), lstat(made)]); // some file systems give all files one owner
+  if (around.uid === own.uid) return made;
+  await rmdir(made);
+  throw new Error(`"${tmp}" belongs to another user`);
 }

@@ -24,7 +24,10 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   const progressed = (reported: Progress) => {
     progress = reported;
   };
-  const starter = await openStarter(module, { ...options, gate, progressed });
+  const starter = await openStarter(module, { ...options, gate, progressed }).catch((error: unknown) => {
+    gate.close();
+    throw error;
+  });
 
   let closing: Promise<void> | undefined;
   let liveness: Liveness = { state: 'starting', reason: null, restarts: 0 };

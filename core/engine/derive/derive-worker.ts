@@ -117,7 +117,7 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
 
   /** Starts what waits; another worker may have taken over a lease meanwhile. */
   const startAlone = async (): Promise<boolean> => {
-    if (alone.length === 0 || lanes.freeForWaiting() <= 0) return false;
+    if (alone.length === 0) return false;
     const waiting = [...alone]; // all, since after an outage those that stay would be leased anew as failed
     const held = new Set(await database.execute('renewLeases', { leases: waiting, lease_ms: LEASE_MS }));
     const lost = new Set(waiting.filter(({ session_id }) => !held.has(session_id)));

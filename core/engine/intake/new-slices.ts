@@ -10,6 +10,8 @@ import { UNUSED_MS } from '../call-memory.ts';
 import { whenUnused } from '../when-unused.ts';
 
 const CACHE_SIZE = 100_000;
+/** Behind a balancer that gives reads and writes to different servers their counts never agree. */
+const MOST_ATTEMPTS = 5;
 
 /** The slices not stored yet. The others are stored while the count of purges is this one; undefined: no slice was left out. */
 export type FreshSlices = { slices: PackedSlice[]; purges: string | undefined };
@@ -17,8 +19,8 @@ export type FreshSlices = { slices: PackedSlice[]; purges: string | undefined };
 export type NewSlices = {
   /**
    * Passes to `store`, packed, the slices that are neither cached nor found in the database, and caches them once they are stored. Where a
-   * purge has happened meanwhile, the cache is cleared and `store` is called once more: nothing may ever refer to a slice that was deleted.
-   * Any number of these may be under way.
+   * purge has happened meanwhile, the cache is cleared and `store` is called again: nothing may ever refer to a slice that was deleted.
+   * Any number of these may be under way. @throws {DatabaseError} PURGED_MEANWHILE, where that happens at each of five attempts
    * @param wroteAny whether the slices were stored: not where all that refers to them was there already
    */
   storing<T>(
@@ -55,7 +57,7 @@ export function openNewSlices(database: Database, effort: Effort = 'usual', unus
 
   return {
     async storing(slices, store, wroteAny = () => true) {
-      for (;;) {
+      for (let attempt = 1; ; attempt++) {
         used();
         try {
           const fresh = await packed(slices);
@@ -64,7 +66,8 @@ export function openNewSlices(database: Database, effort: Effort = 'usual', unus
             for (const { slice_id } of slices) known.set(slice_id, true);
           return result;
         } catch (error) {
-          if (!(error instanceof DatabaseError && error.sqlstate === PURGED_MEANWHILE)) throw error;
+          if (!(error instanceof DatabaseError && error.sqlstate === PURGED_MEANWHILE) || attempt === MOST_ATTEMPTS)
+            throw error;
           forget(undefined);
         }
       }
