@@ -82,7 +82,7 @@ export function eventFeed({ execute, now, log, stopping, limits = LIMITS }: Deps
     try {
       for (let groups = dueGroups(); groups.length > 0; groups = dueGroups())
         for (const group of groups) await deliverTo(group);
-      if (databaseAway) log.info({}, 'the events go on');
+      if (databaseAway) log.info({}, 'the database is back: the streams of events go on');
       databaseAway = false;
     } catch (thrown) {
       handleFailure(thrown);
@@ -118,7 +118,7 @@ export function eventFeed({ execute, now, log, stopping, limits = LIMITS }: Deps
       databaseAway = true;
       return;
     }
-    if (!stopping?.aborted) log.error(traceOf(thrown), 'Cannot tell events: the streams end');
+    if (!stopping?.aborted) log.error(traceOf(thrown), 'Cannot read the changes: all streams of events end');
     for (const reader of [...readers]) end(reader);
   };
 

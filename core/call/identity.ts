@@ -12,7 +12,7 @@ type IdentityInput = { headers: HeaderList; project: string; envelope?: Envelope
 
 /**
  * Decided field by field, so that a wrapper may set only what it knows. `harness_session_id` stays empty when neither names a session;
- * then the chain of messages decides at intake (`conversation.ts`). A provider's conversation id is added by `prepare-exchange.ts`.
+ * then the chain of messages decides at intake (`conversation.ts`). `open-exchange.ts` adds a provider's conversation id.
  * @param skeleton the parsed body with its cut arrays empty; null when it cannot be read
  */
 export function identityOf(

@@ -1,5 +1,5 @@
 /**
- * The outcome of a request: each is decided here, by what is known at that point, for the proxy's metrics, intake and derivation alike.
+ * The outcomes of a request, each decided by what is known at that point, for the proxy's metrics, intake and derivation alike.
  *
  * | outcome | decided | by |
  * | --- | --- | --- |
@@ -9,6 +9,8 @@
  * | over_limit, crashed, not_a_turn | when its bytes are read: it is counted, and no turn | `outcomeOfNoTurn` |
  * | captured, partial, undecodable | when its bytes are read, at intake as at derivation: it is a turn | `outcomeOfTurn` |
  * | poison | when the database refuses the turn | intake, which stores its bytes aside |
+ *
+ * A WebSocket is not one request: its losses are counted where its frames are read (proxy/websocket-frames.ts).
  */
 import type { Ending, Outcome } from '../model/coverage.ts';
 import type { Reply } from '../model/reply.ts';

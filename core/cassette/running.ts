@@ -93,7 +93,7 @@ export const STEPS = [
 ] as const;
 export type AdmissionStep = (typeof STEPS)[number];
 
-/** The input for starting a module. `handed` is called at each start, with what the module declares. @throws {Rejection} */
+/** The input for starting a module. `bindingsFor` is called at each start, with what the module declares. @throws {Rejection} */
 export type StartModule = {
   name: string;
   /** The folder with everything that belongs to it. */

@@ -63,7 +63,9 @@ export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
   };
   const troubleOf = (error: unknown): Trouble => {
     const { step, message, problems } =
-      error instanceof Rejection ? error : new Rejection('start', 'Cannot take it: the service failed over it');
+      error instanceof Rejection
+        ? error
+        : new Rejection('start', 'Cannot admit it: an error of the service, which its log has');
     if (!(error instanceof Rejection)) log.error(traceOf(error), 'a cassette could not be looked at');
     return { step, reason: message, problems, observed_at: instant() };
   };
@@ -171,6 +173,6 @@ const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal
 function logState({ name, admitted, trouble }: SlotState, log: Logger): void {
   if (trouble) {
     const { step, reason, problems } = trouble;
-    log.warn({ state: name, step, reason, problems }, 'a cassette is not in');
-  } else log.info({ state: name, digest: admitted?.source_digest }, 'a cassette is in');
+    log.warn({ state: name, step, reason, problems }, 'a cassette is not admitted');
+  } else log.info({ state: name, digest: admitted?.source_digest }, 'a cassette is admitted');
 }

@@ -87,13 +87,8 @@ const weightOf = (words: readonly string[]): number => words.reduce((sum, word) 
 /** Below 0.1: how much of the text it is. */
 const density = (count: number, characters: number): number => (0.1 * count) / (count + 1 + characters / 1_000);
 
-const shown = (
-  { text, side, block, offset }: PlacedText,
-  index: number,
-  length: number,
-  own?: Match['side'],
-): Match => ({
-  side: own ?? side,
+const shown = ({ text, side, block, offset }: PlacedText, index: number, length: number): Match => ({
+  side,
   block,
   ...matchAt(text, index, length, offset),
 });

@@ -1,7 +1,7 @@
 /** How a provider caches prompts, as its documentation states it. */
 import type { PromptSection } from '../model/cache-break.ts';
 
-/** Anthropic's way: what stands up to a mark of the client's is kept, for as long as the mark says. */
+/** Anthropic's way: a prompt is cached up to a mark of the client's (`cache_control`), for the time that the mark names. */
 export type CachingByMarks = {
   by: 'marks';
   /** From a mark backwards, so many blocks are tried for one at which something was kept; the mark's own is the first. */

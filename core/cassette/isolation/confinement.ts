@@ -183,7 +183,7 @@ async function outputOf({ file, args, env }: ConfinedCommand): Promise<string> {
   const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
     child.once('close', (...ending) => resolve(ending)),
   );
-  if (code === null) throw new Error(`'${file}' was ended by ${signal} while it was tried what this system supports`);
+  if (code === null) throw new Error(`Cannot find what this system supports: '${file}' was ended by ${signal}`);
   return code === 0 ? printed : '';
 }
 

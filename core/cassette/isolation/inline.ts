@@ -21,7 +21,7 @@ const TRUSTED: Confinement = {
   does_not_stop: ['anything: it runs in the service itself, with the rights of the service'],
 };
 
-/** @throws {Rejection} `start`: it does not load, or what `handed` throws */
+/** @throws {Rejection} `start`: it does not load, or what `bindingsFor` throws */
 export async function startInline({ name, entry, bindingsFor, unchanged, log }: StartModule): Promise<RunningCassette> {
   const cassette = await importCassette(name, entry);
   await unchanged?.();

@@ -12,7 +12,7 @@ export type ProcessOptions = StartOptions & {
   backOff?: { fromMs: number; toMs: number; forgetMs: number };
 };
 
-/** @throws {Rejection} `start`: it does not load, or what `handed` throws */
+/** @throws {Rejection} `start`: it does not load, or what `bindingsFor` throws */
 export async function startProcess(module: StartModule, options: ProcessOptions): Promise<RunningCassette> {
   const { name, log } = module;
   const {

@@ -1,4 +1,4 @@
-/** The tables of the service that a backup holds, in the order in which they are read and restored; README.md beside it has the reason for each. */
+/** The tables of the service that a backup holds, in the order in which they are read and restored; core/cli/keep/README.md has the reason for each. */
 import { type SQL, sql } from 'drizzle-orm';
 
 /** The state of the log when a backup began: what came in later is not in it. */

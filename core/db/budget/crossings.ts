@@ -69,7 +69,7 @@ const watch = (tx: Sql, budgets: readonly PeriodBudget[]) =>
      order by 1, 2
     on conflict (budget, limit_usd) do nothing`);
 
-/** Forgets that others than these were watched: one that is set again later is a new one. */
+/** Forgets budgets that are configured no more: one that is configured again later is watched from then on. */
 export async function forgetBudgets(db: Sql, { budgets }: { budgets: PeriodBudget[] }): Promise<null> {
   await db.rows(sql`
     delete from svc.watched_budgets w

@@ -55,8 +55,8 @@ const addSpend = (sums: SQL): SQL => sql`
 
 /**
  * Takes out of the removed spend what the claims of a session say that it counts, within the transaction that stores the nodes of its
- * transcripts' calls. While the session's own removal is under way they stay removed: it is derived again after that. So it is where its
- * claims have changed since they were read.
+ * transcripts' calls. It does nothing while the session's own removal is under way, or where its claims have changed since they were read: the
+ * session is derived again after either, which repeats this step.
  * @param claim_mark of the claims that the nodes were made with
  */
 export const countReturned = (tx: Sql, session_id: string, claim_mark: number) =>

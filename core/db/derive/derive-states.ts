@@ -59,7 +59,7 @@ function columnsOf(state: StoredState): Pick<StateRow, 'state' | 'compressed'> {
   };
 }
 
-/** In the thread that folds: the thread of an embedded database has the more to do of the two. */
+/** Runs in the thread that folds, since that of an embedded database is the busier one. */
 export function stateOf({ state, compressed }: StateColumns): SessionState {
   if (compressed === null) return restoredState(state);
   const bytes = unpackSlice({ codec: 1, bytes: compressed });

@@ -112,7 +112,7 @@ export async function slicesOfNodesByTurn(
   return { ids: found?.ids ?? new Uint8Array() };
 }
 
-/** What the nodes of some sessions name that were rewritten meanwhile, which are thereby seen to. `sessions` 0: there is none. */
+/** Takes up to `limit` sessions that were rewritten since the scan began, and reads which slices their nodes name. `sessions` 0: there is none left. */
 export const slicesOfRewritten = (
   db: Sql,
   { limit }: { limit: number },

@@ -164,7 +164,7 @@ export async function keepSlices(
 
 /**
  * Drops the partition's tables. Nobody stores or reads anything for that moment.
- * @param seen what turns up to this one refer to, and nodes of them and of rewritten sessions, was kept
+ * @param seen the last raw_turn_id of those whose slices have been kept, as have those of their nodes and of rewritten sessions
  * @returns false, and nothing is dropped: a turn in it has no tombstone, or a session goes on in it
  * @throws {DatabaseError} LOCK_TIMEOUT: to be retried
  */

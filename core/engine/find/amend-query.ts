@@ -1,4 +1,4 @@
-/** Amends a query of which no text has some words: each becomes the nearest word of texts that are indexed under nearly the same terms. */
+/** Corrects a query: each word that no text has becomes the most similar word of the texts that are indexed under nearly the same terms. */
 import type { Database } from '../../db/database.ts';
 import type { FindFilter } from '../../db/find/find-candidates.ts';
 import { literalPattern } from '../../find/matches.ts';

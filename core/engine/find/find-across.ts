@@ -31,7 +31,7 @@ const BATCH_HITS = 21;
 /** A batch with hits ends after so many reads, of a megabyte or so each. */
 const BATCH_READS = 8;
 const SPANS_OF_READ = 60;
-/** Of a longer text, what has all words as parts of words is also what has most of the telling ones. */
+/** A longer query is not searched for spans with all of its words as parts of others: the search by its rare words finds the same. */
 const SHORT_WORDS = 4;
 /** After this long a search that has hits for its page leaves further batches to the next page. */
 const MOST_MS = 2_000;

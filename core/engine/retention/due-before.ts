@@ -1,4 +1,4 @@
-/** The limits in time that the rules of retention mean at a moment. */
+/** The instants before which the rules of retention remove, at a given time. */
 import type { DueBefore, DueSession } from '../../db/retention/due-sessions.ts';
 import type { RetentionRules } from '../../model/retention.ts';
 

@@ -62,7 +62,7 @@ async function readConnection(connect: Connect, reader: StreamReader, signal: Ab
 
 const KINDS = ['session', 'session_deleted', 'reset', 'ping'];
 
-/** Events of kinds to come are left out. */
+/** Events of kinds that the UI does not use are left out, as are those of kinds to come. */
 function parsed({
   event,
   id,
