@@ -50,7 +50,7 @@ const PLACE_SCHEMA: Record<SessionSort, z.ZodType<string>> = {
   turn_count: z.string().regex(/^\d{1,9}$/),
   total_cost: decimal,
   total_tokens: decimal,
-  duration: z.string().regex(/^\d{1,18}$/),
+  duration: z.string().regex(/^-?\d{1,18}$/), // a clock that was set back makes it negative
 };
 
 /** @param now milliseconds since 1970, for what is live */

@@ -21,13 +21,8 @@ export const jsonLength = (text: string): number => JSON.stringify(text).length 
 
 /** A text as one line, with `…` where it was cut. */
 export const oneLine = (text: string, most: number): string => {
-  const { text: line, left } = beginning(
-    text
-      .slice(0, most * 2)
-      .replace(/\s+/g, ' ')
-      .trim(),
-    most,
-  );
+  const start = text.slice(0, most * 2).replace(/[\ud800-\udbff]$/, ''); // no half of a pair
+  const { text: line, left } = beginning(start.replace(/\s+/g, ' ').trim(), most);
   return left > 0 || text.length > most * 2 ? `${line}…` : line;
 };
 

@@ -4,6 +4,7 @@ import type { Database } from '../../db/database.ts';
 import { readCursor, writeCursor } from '../../http/cursor.ts';
 import type { AcquireSlot } from '../../http/payload-reads.ts';
 import { FIND_PLACES, type FindHit, FindPlace, FindQuery, ReplacedWord } from '../../model/find.ts';
+import { FIRST_PAGE, FindCursor, MOST_HITS, unseenHits } from '../find-pages.ts';
 import { fitting, minute, oneLine, quoted } from './quote.ts';
 import { readFilter } from './read-filter.ts';
 import { coreTool } from './tool.ts';
@@ -47,10 +48,6 @@ const Output = z.object({
   next_cursor: z.string().optional(),
 });
 
-const MOST_HITS = 200;
-/** `amends`: as the first page has it, absent in the cursors of former versions. */
-const Skipped = z.object({ skip: z.int().min(1).max(MOST_HITS), amends: z.boolean().optional() });
-
 type Deps = { execute: Database['execute']; takePlace: AcquireSlot };
 
 /** @param takePlace takes a slot for payload reads; throws when too many wait for one */
@@ -71,17 +68,20 @@ export const findTool = ({ execute, takePlace }: Deps) =>
       const { text, in: places, limit: _, cursor: __, ...filters } = query;
       const filter = { ...filters, status: filters.status ?? null };
       const list = { route: 'svc_find', parameters: { text, places: places.join(), filter: JSON.stringify(filter) } };
-      const { skip, amends = null } = readCursor(list, cursor, Skipped) ?? { skip: 0 };
+      const { amends = null, ...page } = readCursor(list, cursor, FindCursor) ?? FIRST_PAGE;
+      const { skip } = page;
       const release = await takePlace(signal);
       try {
         const { findAcross } = await import('../../engine/find/find-across.ts');
         const wanted = Math.min(skip + limit + 1, MOST_HITS);
         const search = await findAcross(execute, { text, places, filter, skip, wanted, amends });
         const { hits: found, replaced } = search;
-        const hits = fitting(found.slice(skip, skip + limit).map(hitOf), hitLines, 300);
+        const { unseen, cursorAfter } = unseenHits(found, page);
+        const hits = fitting(unseen.slice(0, limit).map(hitOf), hitLines, 300);
         const next = skip + hits.length;
-        const hasMore = (found.length > next || search.isCut) && next < MOST_HITS;
-        const next_cursor = hasMore ? writeCursor(list, { skip: next, amends: search.amends }) : undefined;
+        const hasMore = (unseen.length > hits.length || search.isCut) && next < MOST_HITS;
+        const after = cursorAfter(unseen.slice(0, hits.length), search.amends);
+        const next_cursor = hasMore ? writeCursor(list, after) : undefined;
         return {
           text: [...replaced.map(replacedLine), ...hits.map(hitLines), ending(next, next_cursor)].join('\n\n'),
           structured: {

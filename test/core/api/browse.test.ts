@@ -110,6 +110,13 @@ databaseSuite('browsing sessions', (test, database) => {
       assert.match(await refusal(`?${other}&cursor=${next_cursor}`), 'belongs to another list or other parameters');
   });
 
+  test('sessions that a clock ended before their start have a place in the order of durations', async () => {
+    await database().sql("update svc.sessions set last_seen_at = started_at - interval '2 seconds'");
+    const query = 'sort=duration&direction=asc&limit=1';
+    const { next_cursor } = await get(`?${query}`);
+    assert.is((await found(`?${query}&cursor=${next_cursor}`)).length, 1);
+  });
+
   test('a forged place is refused in every order', async () => {
     for (const sort of ['last_active', 'started_at', 'turn_count', 'total_cost', 'total_tokens', 'duration']) {
       const { next_cursor } = await get(`?sort=${sort}&limit=1`);

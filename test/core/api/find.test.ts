@@ -1,5 +1,6 @@
 /** Is what was said found across sessions, in any language, ranked, filtered, and never where it does not stand? */
 import * as assert from 'uvu/assert';
+import { findTool } from '../../../core/api/mcp/svc-find.ts';
 import { FindPage } from '../../../core/model/find.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { answer, assistant, type Call, toolResult, toolUse, user } from '../../support/call-turn.ts';
@@ -214,8 +215,12 @@ databaseSuite('finding across sessions', (test, database) => {
       store(session, ...ats.map((at) => ({ at, says: [user(`a needle ${at}`)], answers: answer('ok') })));
     await turns('a', [10, 20, 30, 40, 50]);
     await indexAll(database());
+    const tool = findTool({ execute: database().execute, takePlace: async () => () => {} });
+    const toolPage = async (cursor: string | null = null): Promise<Json> =>
+      (await tool.call({ text: 'needle', limit: 2, cursor }, { signal: new AbortController().signal })).structured;
     const old = spansOf(await get({ text: 'needle' }));
     const first = await get({ text: 'needle', limit: '2' });
+    const shown = await toolPage();
     await turns('b', [60, 61, 62, 45]); // one of them began before what the first page shows
     await indexAll(database());
     const seen = spansOf(first);
@@ -227,6 +232,12 @@ databaseSuite('finding across sessions', (test, database) => {
     assert.is(new Set(seen).size, seen.length, 'none twice');
     assert.is(seen.length, 9);
     for (const span of old) assert.ok(seen.includes(span));
+    for (let cursor = shown.next_cursor; cursor; ) {
+      const page = await toolPage(cursor);
+      shown.hits.push(...page.hits);
+      cursor = page.next_cursor;
+    }
+    assert.equal(shown.hits.map(({ span_id }: Json) => span_id).sort(), seen.sort(), 'svc_find shows the same');
 
     const [version, scope, { skip, amends }] = JSON.parse(Buffer.from(first.next_cursor, 'base64url').toString());
     const former = Buffer.from(JSON.stringify([version, scope, { skip, amends }])).toString('base64url');

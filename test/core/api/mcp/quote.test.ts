@@ -23,6 +23,8 @@ test('one line has no breaks, whatever broke it', () => {
   assert.is(oneLine('  a\r\nb\tc\u2028d ', 50), 'a b c d');
   assert.is(oneLine('abcdef', 3), 'abc…');
   assert.is(oneLine('x'.repeat(1_000_000), 3), 'xxx…');
+  const pair = oneLine(`${' '.repeat(220)}${'a'.repeat(179)}\u{1f600}`, 200);
+  assert.is(pair, `${'a'.repeat(179)}…`, 'half of a pair is no text');
 });
 
 test('every line of a quotation is marked', () => {
