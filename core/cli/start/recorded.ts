@@ -16,6 +16,8 @@ const WAIT_MS = 8_000;
 const POLL_MS = 100;
 /** The end of a call is reported a little later than the client sees it. */
 const REPORT_MS = 500;
+/** A service that has just started answers before it has read what the journal holds. */
+const READ_MS = 2_000;
 const REPLY_MS = 2_000;
 const TITLE_LENGTH = 60;
 
@@ -37,7 +39,7 @@ export async function recordedSessions({ api, token, ...run }: RunQuery): Promis
     return typeof reply === 'object' && reply.status === 200 ? (reply.body as T) : null;
   };
   const until = performance.now() + WAIT_MS;
-  const isSettled = settlement();
+  const isSettled = settlement(run.run.startedAt);
   let isKnown = false; // before that no token is sent
   for (;;) {
     await sleep(POLL_MS);
@@ -61,12 +63,14 @@ export async function recordedSessions({ api, token, ...run }: RunQuery): Promis
  * Whether what had ended by now is stored and derived, of each status that is read: on a service that others use something always
  * waits. Both must be so twice in a row, since a call may just be ending when the first is read.
  */
-function settlement(): (status: unknown, sentAt: number) => boolean {
+function settlement(startedAt: number): (status: unknown, sentAt: number) => boolean {
   const since = performance.now();
+  let readFrom: number | null = null;
   let storedAt: number | null = null;
   let inARow = 0;
   return (status, sentAt) => {
-    if (!isStoredStatus(status, (sentAt - since - REPORT_MS) / 1000)) {
+    readFrom ??= beganAfter(status, startedAt) ? sentAt + READ_MS : null;
+    if (sentAt < (readFrom ?? 0) || !isStoredStatus(status, (sentAt - since - REPORT_MS) / 1000)) {
       storedAt = null;
       inARow = 0;
       return false;
@@ -76,6 +80,9 @@ function settlement(): (status: unknown, sentAt: number) => boolean {
     return inARow >= 2;
   };
 }
+
+const beganAfter = (status: unknown, instant: number): boolean =>
+  isObject(status) && typeof status.uptime_seconds === 'number' && Date.now() - status.uptime_seconds * 1000 > instant;
 
 /** Checks only what the line needs; the service may be of another version. */
 const isSessionPage = (page: unknown): page is Pick<SessionPage, 'items'> =>

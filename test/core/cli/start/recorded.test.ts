@@ -98,6 +98,25 @@ test('what others send on a busy service is not waited for, what the run itself 
   );
 });
 
+test('a service that began with the run is given the time to read its journal', async () => {
+  const startedAt = Date.now();
+  const since = performance.now();
+  const hasRead = () => performance.now() - since > 1_000;
+  const status = () => ({
+    uptime_seconds: (Date.now() - startedAt - 50) / 1000,
+    journal: { oldest_seconds: 0 },
+    derive: { queued: 0 },
+  });
+  const { service, api } = await serviceThatReplies((url) =>
+    url.startsWith('/v1/sessions')
+      ? { items: hasRead() ? [session({ harness_metadata: { svc_start: 'run' } })] : [] }
+      : status(),
+  );
+  const query = { api, token: '', run: { id: 'run', startedAt }, hasEnvelope: true, harnessId: null, cwd: '/' };
+  const recorded = await recordedSessions(query).finally(() => service.close());
+  assert.equal([recorded?.settled, recorded?.sessions.length], [true, 1]);
+});
+
 test('a title is one line that does nothing to the terminal; a cost may be unknown in part or whole', () => {
   assert.match(line([session({ display_title: `a\n\u001b[31mb${'x'.repeat(99)}` })]), /· a \ufffd\[31mbx+… ·/);
   const costing = (cost_usd: number | null, unpriced_models: string[]) => {
