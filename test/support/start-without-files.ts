@@ -2,30 +2,21 @@
  * Starts cassettes while this process has no file descriptor left, and once it has some again: a test runs this under a low
  * `ulimit -n`. Prints one line of JSON.
  */
-import { closeSync, openSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { findSystemSupport } from '../../core/cassette/isolation/confinement.ts';
 import { openSharedProcess } from '../../core/cassette/isolation/shared.ts';
 import { openLog } from '../../core/log.ts';
 import { eventually } from './eventually.ts';
+import { exhaustFiles } from './exhaust-files.ts';
 import { cassettes, emptyFolder, pidsOf, recordedLog, withCassette } from './started-cassette.ts';
 
 const messageOf = (error: Error) => error.message;
 
-/** @returns what gives them back */
-function takeAllFiles(): () => void {
-  const files: number[] = [];
-  try {
-    for (;;) files.push(openSync('/dev/null', 'r'));
-  } catch {
-    return () => files.forEach(closeSync);
-  }
-}
-
 /** Whether a probe succeeds without files, and what it finds with some again. */
 async function probed() {
   const tmp = emptyFolder();
-  const giveBack = takeAllFiles();
+  const giveBack = exhaustFiles();
   const without = await findSystemSupport(tmp).catch(messageOf);
   giveBack();
   return { without, after: await findSystemSupport(tmp).catch(messageOf) };
@@ -37,7 +28,7 @@ async function restarted() {
   let result = {};
   await withCassette('friendly.mjs', { backOff }, async ({ running, ask, folder, tmp }) => {
     const pids = pidsOf(folder);
-    const giveBack = takeAllFiles();
+    const giveBack = exhaustFiles();
     for (const pid of pids) process.kill(pid, 'SIGKILL');
     await eventually(() => running.liveness().restarts > 1);
     const { reason } = running.liveness();
@@ -56,7 +47,7 @@ async function shared() {
   const bindingsFor = () => ({ DB: null, CORE: null, CONFIG: {}, LOG: log });
   const running = await all.start({ name: 'one', folder: dirname(entry), entry, network: true, log, bindingsFor });
   const ask = async () => (await running.fetch(new Request('http://cassette/pid'))).status;
-  const giveBack = takeAllFiles();
+  const giveBack = exhaustFiles();
   const reason = await ask().catch(messageOf);
   giveBack();
   const answer = await ask();

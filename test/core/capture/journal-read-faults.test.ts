@@ -1,6 +1,6 @@
 /** Reads that fail for a while: nothing is skipped, and what was not read is read later. Faults are real: EMFILE, and EIO of /proc. */
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { renameSync, rmSync, symlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -8,6 +8,7 @@ import { openJournal } from '../../../core/capture/journal.ts';
 import { runFolder, runsIn, segmentsIn } from '../../../core/capture/journal-files.ts';
 import { openJournalReader } from '../../../core/capture/journal-reader.ts';
 import { eventually } from '../../support/eventually.ts';
+import { exhaustFiles } from '../../support/exhaust-files.ts';
 import { bytesOf, nameOf, newFolder, opened, readDead, silent, writeCall } from '../../support/journal-calls.ts';
 
 const test = suite('journal, reads that fail');
@@ -18,17 +19,6 @@ const codeOf = (reading: Promise<unknown>): Promise<string> =>
     () => 'read',
     ({ code }: NodeJS.ErrnoException) => code ?? 'other',
   );
-
-/** Opens files until the process may open only so many more. Returns the function that closes them. */
-function exhaustFiles(left: number): () => void {
-  const files: number[] = [];
-  try {
-    for (;;) files.push(openSync('/dev/null', 'r'));
-  } catch {
-    for (const file of files.splice(0, left)) closeSync(file);
-    return () => files.forEach(closeSync);
-  }
-}
 
 /** Every read of it fails with EIO: nothing is mapped at the beginning of a process's memory. */
 function breakFile(path: string): () => void {
