@@ -30,7 +30,11 @@ export function openExchange(
   const conversation = conversation_id === '' ? null : { session_id, conversation_id, before: exchange.requested_at };
   return {
     ...{ exchange, request, identity },
-    continuation: { response_id: boundedId(request.head?.previous_response_id ?? ''), conversation },
+    continuation: {
+      response_id: boundedId(request.head?.previous_response_id ?? ''),
+      conversation,
+      references: request.references,
+    },
   };
 }
 

@@ -6,6 +6,7 @@ import { type Piece, parseElement, skeletonOf } from '../capture/slices.ts';
 import { contentCoding, type HeaderList } from '../model/headers.ts';
 import type { RequestHead } from '../model/reply.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
+import { referencesIn } from './references.ts';
 
 /** A request's decoded body with its pieces and their slice ids. */
 export type CutRequest = { body: Uint8Array; pieces: readonly Piece[]; ids: readonly string[] };
@@ -14,11 +15,14 @@ export type OpenedRequest = {
   cut: CutRequest | null; // null: the body was not stored, or cannot be decoded
   skeleton: Record<string, unknown> | null; // the parsed body with its cut arrays empty; null: it cannot be read
   head: RequestHead | null; // null: it cannot be read, or is in no format that is known here
+  references: readonly string[]; // the ids of the provider's items that it refers to last, the last first (references.ts)
   unreadable: string | null; // why one of these is missing; never quotes the body
 };
 
 /** A request of which no body is stored. */
-export const noRequest: OpenedRequest = { cut: null, skeleton: null, head: null, unreadable: null };
+export const noRequest: OpenedRequest = {
+  ...{ cut: null, skeleton: null, head: null, references: [], unreadable: null },
+};
 
 /** @param cut the function that cuts a decoded body, by default at every element */
 export function openRequest(
@@ -28,11 +32,13 @@ export function openRequest(
 ): OpenedRequest {
   const { body, undecoded } = decodedRequest(bytes, headers);
   if (!body) return { ...noRequest, unreadable: undecoded };
-  const opened = { ...noRequest, cut: cut(body) };
+  const pieces = cut(body);
+  const opened = { ...noRequest, cut: pieces };
   try {
-    const skeleton = skeletonOf(body, opened.cut.pieces);
+    const skeleton = skeletonOf(body, pieces.pieces);
     try {
-      return { ...opened, skeleton, head: format && requestHead(format, skeleton, opened.cut, url) };
+      const head = format && requestHead(format, skeleton, pieces, url);
+      return { ...opened, skeleton, head, references: referencesIn(format, head, pieces) };
     } catch (error) {
       return { ...opened, skeleton, unreadable: reasonIn(error) };
     }

@@ -69,7 +69,8 @@ export type PlacementRule = 'named' | 'protocol' | 'continued' | 'shown' | 'fork
 const RULES: readonly [PlacementRule, (call: Candidate) => Decision | null][] = [
   // The envelope or the harness names the session, or the provider the conversation.
   ['named', ({ named }) => named && { session: named }],
-  // The request names the response that it continues (`previous_response_id`, or a thread's message), and that call is known.
+  // The request names the response that it continues (`previous_response_id`, or a thread's message) or refers to items of it, and that
+  // call is known.
   ['protocol', ({ followed }) => followed && { session: followed }],
   // Its messages contain the head of one of the client's conversations, with an answer at or before it.
   ['continued', ({ conversation }) => joining(conversation().joined)],
@@ -116,7 +117,8 @@ export function placeCall(turn: Unplaced, facts: PlacementFacts): { rule: Placem
   addWaiting(turn, named, session, facts);
   const linked = later.filter(({ unnamed }) => unnamed).map((call) => call.session.session_id);
   const merges = [...new Set(linked)].filter((session_id) => session_id !== session.session_id);
-  const awaited = merges.length > 0 || rule === 'awaited' || (rule === 'named' && waiting.length > 0);
+  const isOwn = waiting.some((call) => call.session.session_id === session.session_id);
+  const awaited = merges.length > 0 || isOwn || (rule === 'named' && waiting.length > 0);
   return { rule, placement: { ...session, fork, awaited, merges } };
 }
 
@@ -169,20 +171,25 @@ function sessionShowingAnswer({ nodes, requested_at }: Unplaced, known: ClientNo
   return oldest ?? null;
 }
 
-/** A call waits for a response within the session that its caller named, or else of its client. */
-export const awaitedKey = (named: SessionKey | null, client_key: string, response_id: string) =>
-  `${named?.session_id ?? client_key} ${response_id}`;
+/** A call waits for a response, by its id or that of an item, within the session that its caller named, or else of its client. */
+export const awaitedKey = (named: SessionKey | null, client_key: string, id: string) =>
+  `${named?.session_id ?? client_key} ${id}`;
 
-const waitingFor = ({ client_key, nodes }: Unplaced, named: SessionKey | null, { awaited }: PlacementFacts) =>
-  [...new Set([named, null])].flatMap(
-    (scope) => awaited.get(awaitedKey(scope, client_key, nodes.call.response_id)) ?? [],
+/** The ids by which calls may wait for this one. */
+export const answerIds = ({ nodes: { call } }: Pick<Unplaced, 'nodes'>): string[] =>
+  [call.response_id, ...call.item_ids].filter((id) => id !== '');
+
+const waitingFor = (turn: Unplaced, named: SessionKey | null, { awaited }: PlacementFacts) =>
+  [...new Set([named, null])].flatMap((scope) =>
+    answerIds(turn).flatMap((id) => awaited.get(awaitedKey(scope, turn.client_key, id)) ?? []),
   );
 
-/** A call whose predecessor is not known waits for it. */
+/** A call whose predecessor is not known waits for it; so does one that continues an older answer, since the one it refers to is not known. */
 function addWaiting(turn: Unplaced, named: SessionKey | null, session: SessionKey, { awaited }: PlacementFacts): void {
-  const { previous_response_id } = turn.nodes.call;
-  if (previous_response_id === '' || turn.identity.continues_call_id !== undefined) return;
-  addTo(awaited, awaitedKey(named, turn.client_key, previous_response_id), {
+  const { previous_response_id, item_reference } = turn.nodes.call;
+  const id = turn.identity.continues_call_id === undefined ? previous_response_id || item_reference : item_reference;
+  if (id === '') return;
+  addTo(awaited, awaitedKey(named, turn.client_key, id), {
     session,
     unnamed: isUnnamed(named !== null, session),
     requested_at: turn.requested_at,

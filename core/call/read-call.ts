@@ -11,9 +11,10 @@ import type { WireFormat } from '../provider/format.ts';
 import type { FormatId } from '../provider/formats.ts';
 import { providerKey } from './call-key.ts';
 import { boundedId } from './identity.ts';
-import { leafOf, type Preceding } from './link-messages.ts';
+import { leafOf } from './link-messages.ts';
 import type { ReadingMemory } from './memory.ts';
 import type { OpenedRequest } from './open-request.ts';
+import type { ContinuedAnswer } from './previous-call.ts';
 import { type AnswerBytes, readAnswer } from './read-answer.ts';
 import { type RequestRead, readRequest, unreadableRequest } from './read-request.ts';
 import type { Reader } from './reader.ts';
@@ -47,7 +48,7 @@ export function readCall(
   facts: CallFacts,
   { request, answer }: CallBodies,
   memory: ReadingMemory,
-  preceding: Preceding | null = null,
+  preceding: ContinuedAnswer | null = null,
 ): ReadCall {
   const format = facts.format && formatById(facts.format);
   const parsed = format ? readRequest(format, request, memory, preceding) : unreadableRequest(unknownFormat.unreadable);
@@ -76,6 +77,8 @@ export function readCall(
         reply && facts.format && providerKey(facts.format, { ...reply, request_id: requestIdOf(format, answer) }),
       response_id: boundedId(reply?.response_id ?? ''),
       previous_response_id: boundedId(head?.previous_response_id ?? ''),
+      item_ids: reply?.item_ids ?? [],
+      item_reference: unknownReference(request, preceding),
       conversation_id: boundedId(head?.conversation_id ?? ''),
       unreadable: unreadable ?? '',
       kind,
@@ -102,6 +105,10 @@ export function readCall(
     own_slices: parsed.own_slices,
   };
 }
+
+/** The item that a request refers to last, where the answer that it continues has no such item; ''. */
+const unknownReference = ({ references: [last = ''] }: OpenedRequest, preceding: ContinuedAnswer | null): string =>
+  preceding?.item_ids.includes(last) ? '' : last;
 
 /** '' where the provider gives none. */
 const requestIdOf = (format: WireFormat | null, answer: AnswerBytes | null): string =>

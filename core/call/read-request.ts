@@ -6,10 +6,12 @@ import type { Message, MessageRole } from '../model/bucket.ts';
 import type { LinkedMessage } from '../model/node.ts';
 import type { RequestHead } from '../model/reply.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
-import { bytesOf, linkMessages, type MessageSlice, messageIn, type OwnSlice, type Preceding } from './link-messages.ts';
+import { bytesOf, linkMessages, type MessageSlice, messageIn, type OwnSlice } from './link-messages.ts';
 import type { ReadingMemory } from './memory.ts';
 import { messageOf, messageSlice } from './message-slice.ts';
 import { type CutRequest, countIn, type OpenedRequest } from './open-request.ts';
+import type { ContinuedAnswer } from './previous-call.ts';
+import { heldElements, referenceIn } from './references.ts';
 import { noTraits, traitsOf } from './traits.ts';
 
 export type RequestRead = {
@@ -28,27 +30,32 @@ export const unreadableRequest = (unreadable: string | null): RequestRead => ({
 /** Whatever the body holds, there is a result: an unreadable request has no messages. */
 export function readRequest(
   format: WireFormat,
-  { cut, skeleton, head, unreadable }: OpenedRequest,
+  { cut, skeleton, head, references, unreadable }: OpenedRequest,
   memory: ReadingMemory,
-  preceding: Preceding | null,
+  preceding: ContinuedAnswer | null,
 ): RequestRead {
   if (!cut || !skeleton) return unreadableRequest(unreadable);
   try {
     const { outside, elements, system } = sectionsOf(format, skeleton, cut);
-    const { slices, joined } = format.joinsAnswer
-      ? joinedAnswers(format, elements, memory)
-      : { slices: elements, joined: [] };
+    const sent = joinedAnswers(format, elements, memory);
     if (format.isNoOp(skeleton, { messages: outside.length + elements.length }))
       return { ...unreadableRequest(null), asks_nothing: true };
     if (!head) return unreadableRequest(unreadable);
-    const all = [...outside, ...slices];
+    const held = references.length > 0 && preceding ? heldIn(format, elements, memory, preceding) : null;
+    const added = held
+      ? joinedAnswers(
+          format,
+          elements.filter((_, at) => !held[at]),
+          memory,
+        )
+      : sent;
     const read = (slice: MessageSlice) => messageIn(format, slice, memory);
     return {
       head,
-      traits: traitsOf({ format, skeleton, system, messages: all, read }, memory.texts),
-      messages: linkMessages(format, all, memory, preceding),
+      traits: traitsOf({ format, skeleton, system, messages: [...outside, ...sent.slices], read }, memory.texts),
+      messages: linkMessages(format, [...outside, ...added.slices], memory, preceding),
       unreadable: null,
-      own_slices: [...outside, ...joined],
+      own_slices: [...outside, ...added.joined],
       asks_nothing: false,
     };
   } catch (error) {
@@ -98,21 +105,42 @@ function ownSlice(message: Message): OwnSlice {
   return { slice_id: sliceId(bytes), bytes };
 }
 
-/** Adjacent elements of the assistant become one message, in a slice of its own. */
+/** The elements that a request repeats of what it continues, some of them by reference; null when it refers to none. */
+const heldIn = (
+  format: WireFormat,
+  elements: readonly MessageSlice[],
+  memory: ReadingMemory,
+  { item_ids }: ContinuedAnswer,
+): boolean[] | null =>
+  heldElements(
+    {
+      references: elements.map((slice) => referenceIn(format, bytesOf(slice))),
+      isAnswer: (at) => {
+        const slice = elements[at];
+        return slice !== undefined && roleOf(format, slice, memory) === 'assistant';
+      },
+    },
+    item_ids,
+  );
+
+/** The role alone, which is remembered for longer than the message. */
+function roleOf(format: WireFormat, slice: MessageSlice, { roles }: ReadingMemory): MessageRole {
+  const key = `${format.id} ${slice.slice_id}`;
+  const role = roles.get(key) ?? messageOf(format, bytesOf(slice)).role;
+  roles.set(key, role);
+  return role;
+}
+
+/** Adjacent elements of the assistant become one message, in a slice of its own, where the format sends an answer back in several. */
 function joinedAnswers(
   format: WireFormat,
   elements: readonly MessageSlice[],
   memory: ReadingMemory,
 ): { slices: MessageSlice[]; joined: OwnSlice[] } {
+  if (!format.joinsAnswer) return { slices: [...elements], joined: [] };
   const read = (slice: MessageSlice) => messageOf(format, bytesOf(slice));
-  const roleOf = (slice: MessageSlice): MessageRole => {
-    const key = `${format.id} ${slice.slice_id}`;
-    const role = memory.roles.get(key) ?? read(slice).role;
-    memory.roles.set(key, role);
-    return role;
-  };
   const joined: OwnSlice[] = [];
-  const slices = runs(elements, roleOf).flatMap((run): MessageSlice[] => {
+  const slices = runs(elements, (slice) => roleOf(format, slice, memory)).flatMap((run): MessageSlice[] => {
     if (run.length === 1) return run;
     const own = ownSlice(joinedMessage(run.map(read)));
     joined.push(own);

@@ -149,7 +149,7 @@ import { journalPositions } from './store/journal-positions.ts';
 import { knownSlices } from './store/known-slices.ts';
 import { parkTurn } from './store/park-turn.ts';
 import { parkedCall, parkedCalls } from './store/parked-calls.ts';
-import { lastAnswers, previousAnswers } from './store/previous-answers.ts';
+import { lastAnswers, previousAnswers, referencedAnswers } from './store/previous-answers.ts';
 import { storedCalls } from './store/stored-calls.ts';
 import { takesWrites } from './takes-writes.ts';
 import { vacuum } from './vacuum.ts';
@@ -187,6 +187,7 @@ export const operations = {
   firstCalls,
   previousAnswers,
   lastAnswers,
+  referencedAnswers,
   storedCalls,
   rawTurnBytes,
   parkTurn,

@@ -70,6 +70,8 @@ export type CallRow = {
   call_key: string | null; // identifies the call wherever it is recorded, in hex: call/call-key.ts
   response_id: string; // the provider's own id of the answer; '' when it gives none
   previous_response_id: string; // of the answer that the request continues; ''
+  item_ids: string[]; // of the answer's parts that the provider holds, to which later requests may refer
+  item_reference: string; // the item that the request refers to last, where it is none of the answer that it continues; ''
   conversation_id: string; // the provider's own id of the conversation; ''
   unreadable: string; // why the request cannot be read; ''
   kind: CallKind;

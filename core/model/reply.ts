@@ -7,6 +7,7 @@ export const Reply = z.object({
   content: z.array(ContentBlock),
   model: z.string(), // as the provider answered; '' when it named none
   response_id: z.string(), // the provider's own id of the answer; ''
+  item_ids: z.array(z.string()).optional(), // of the parts of an answer that the provider holds: later requests may refer to them
   stop_reason: z.string(), // the provider's word, verbatim; '' while unknown
   usage: Usage.nullable(), // null when the provider reported none
   service_tier: z.string().optional(), // on which the provider billed, where it reports that beside the usage

@@ -5,21 +5,25 @@ import type { ContentBlock } from '../model/content-block.ts';
 import { blockId } from './block-id.ts';
 import type { PromptBlock } from './prompt.ts';
 
-/** The conversation up to a call's answer, in pieces that the calls after it share. `whole`: all of it is recorded. */
+/**
+ * The conversation up to a call's answer, in pieces that the calls after it share. `whole`: all of it is recorded. `item_ids`: of the
+ * answer, to which requests may refer.
+ */
 export type HeldConversation = {
   before: HeldConversation | null;
   blocks: readonly PromptBlock[];
+  item_ids: readonly string[];
   count: number;
   whole: boolean;
 };
 
 export const heldAfter = (
   before: HeldConversation | null,
-  blocks: readonly PromptBlock[],
-  whole: boolean,
+  { blocks, item_ids, whole }: Pick<HeldConversation, 'blocks' | 'item_ids' | 'whole'>,
 ): HeldConversation => ({
   before,
   blocks,
+  item_ids,
   count: (before?.count ?? 0) + blocks.length,
   whole: whole && (before?.whole ?? true),
 });

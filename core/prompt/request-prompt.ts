@@ -2,6 +2,7 @@
  * The prompt in a request, put together from the pieces in which its body is stored. A piece that many requests share is read once: what
  * was read of it is kept with it.
  */
+import { heldElements, referenceIn } from '../call/references.ts';
 import { elementsOf } from '../capture/json-elements.ts';
 import { membersOf, type ValueRange } from '../capture/json-members.ts';
 import { afterSpace, bufferOf, CLOSE_BRACKET, COMMA } from '../capture/json-scan.ts';
@@ -45,10 +46,18 @@ type Request = {
   headers: HeaderList;
   url: string;
   continues: boolean; // the provider held what precedes its messages
+  held_items?: readonly string[]; // of the answer that the request refers to: its messages up to there, and the answer, are left out
 };
 
 /** null: it is no JSON object, or what is in it is no JSON. */
-export function requestPrompt({ format, pieces, headers, url, continues }: Request): RequestPrompt | null {
+export function requestPrompt({
+  format,
+  pieces,
+  headers,
+  url,
+  continues,
+  held_items = [],
+}: Request): RequestPrompt | null {
   const { glue, sections } = sectionsOf(pieces);
   const skeleton = skeletonOf(glue);
   if (!skeleton) return null;
@@ -60,10 +69,15 @@ export function requestPrompt({ format, pieces, headers, url, continues }: Reque
       const value = skeleton.value[member.key];
       const cut = Array.isArray(value) && value.length === 0 ? sections.get(member.key) : undefined;
       const elements = cut ?? skeleton.elements(format, member);
+      const held =
+        held_items.length > 0 && member.key === format.messagesKey
+          ? heldIn(format, member, elements, held_items)
+          : null;
       for (const [index, piece] of elements.entries()) {
         const path = cut || (Array.isArray(value) && !member.inOne) ? `${member.key}[${index}]` : member.key;
         const read = readOf(format, member, piece);
         opening &&= member.section !== 'messages' || read.every(({ kind }) => OPENING.includes(kind));
+        if (held?.[index] && !opening) continue;
         const section =
           member.section === 'messages' && opening ? openingSection(read, [fixed, messages]) : member.section;
         const into = member.section === 'messages' ? messages : fixed;
@@ -76,6 +90,23 @@ export function requestPrompt({ format, pieces, headers, url, continues }: Reque
     throw error;
   }
 }
+
+const heldIn = (
+  format: WireFormat,
+  member: PromptMember,
+  elements: readonly ReadPiece[],
+  held_items: readonly string[],
+): boolean[] | null =>
+  heldElements(
+    {
+      references: elements.map(({ bytes }) => referenceIn(format, bytes)),
+      isAnswer: (at) => {
+        const piece = elements[at];
+        return piece !== undefined && readOf(format, member, piece).every(({ role }) => role === 'assistant');
+      },
+    },
+    held_items,
+  );
 
 /** What stands before the first message is the system prompt in the formats that have no other place for it, and so are tools. */
 const OPENING: readonly BlockKind[] = ['instructions', 'tool-definition'];

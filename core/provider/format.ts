@@ -56,6 +56,8 @@ export type WireFormat<Id extends string = string> = {
   messagesOutside(skeleton: Record<string, unknown>): Message[];
   /** One element of the array. @throws {Unreadable} */
   message(element: unknown): Message;
+  /** The id of the item that an element of the array only refers to, as the provider holds it; '': it holds a message itself. Absent: all do. */
+  referenceIn?(element: unknown): string;
   /**
    * An answer's bytes, decoded from their content coding: a stream or a document, recognised by content type, else by
    * their first bytes. A torn stream gives what came, with `complete: false`. An error document gives `error`.

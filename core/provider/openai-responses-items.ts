@@ -44,6 +44,25 @@ export function itemMessage(item: Fields): Message {
   }
 }
 
+/** More than the items of an answer, and longer than the ids that providers give them. */
+const MOST_IDS = 256;
+const ITEM_ID = /^[\x21-\x7e]{1,256}$/;
+
+const idOf = (item: unknown): string => {
+  const id = text(fields(item).id);
+  return ITEM_ID.test(id) ? id : '';
+};
+
+/** The ids of an answer's items, to which later requests may refer. */
+export const itemIds = (output: readonly unknown[]): string[] =>
+  [...new Set(output.map(idOf))].filter((id) => id !== '').slice(0, MOST_IDS);
+
+/** The id in an element that only refers to an item; '' for an item in full. */
+export function referencedItem(item: unknown): string {
+  const { type, role } = fields(item);
+  return type === 'item_reference' || (text(type) === '' && role === undefined) ? idOf(item) : '';
+}
+
 /** The blocks of an item that is a call or the answer to one; null: it is neither. */
 export function callBlocks(type: string, item: Fields): ContentBlock[] | null {
   return toolCall(type, item) ?? (type.endsWith('_output') ? toolAnswer(type, item).content : null);

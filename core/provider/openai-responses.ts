@@ -7,7 +7,7 @@ import { Unreadable, type WireFormat } from './format.ts';
 import { assertShallow, type Fields, fields, isFields, limit, text, tokens } from './json.ts';
 import { jsonLines } from './ndjson.ts';
 import { errorIn } from './openai-error.ts';
-import { itemMessage } from './openai-responses-items.ts';
+import { itemIds, itemMessage, referencedItem } from './openai-responses-items.ts';
 import { openaiResponsesPrompt } from './openai-responses-prompt.ts';
 import { failure, streamedResponse } from './openai-responses-stream.ts';
 import { openaiTerms } from './openai-terms.ts';
@@ -50,6 +50,7 @@ export const openaiResponses: WireFormat<'openai.responses'> = {
   messagesOutside: ({ input }) =>
     typeof input === 'string' ? [{ role: 'user', content: input === '' ? [] : [{ type: 'text', text: input }] }] : [],
   message,
+  referenceIn: referencedItem,
   reply,
   stopReasons: { ended: ['stop'], cut: ['max_output_tokens', 'content_filter'], tools: ['tool_calls'] },
   // https://platform.openai.com/docs/api-reference/responses/object
@@ -106,6 +107,7 @@ function replyOf(response: Fields, status: string): Reply {
     content,
     model: text(response.model),
     response_id: text(response.id),
+    ...(response.store === true && { item_ids: itemIds(output) }),
     stop_reason: stopReason(response, status, content),
     usage: isFields(response.usage) ? usageOf(response.usage) : null,
     usage_verbatim: isFields(response.usage) ? response.usage : null,

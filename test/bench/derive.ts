@@ -100,7 +100,7 @@ function storing(database: Database): (calls: readonly JournalCall[]) => Promise
   return async (calls) => {
     for (const call of calls) {
       const opened = openCall(call, memory, new Uint8Array(32));
-      const named = { ...opened.continuation, client_key: call.opened.client_key };
+      const named = { ...opened.continuation, client_key: call.opened.client_key, identity: opened.identity };
       const prepared = completeTurn(opened, await findPreviousCall(database.execute, named, []), memory);
       if (prepared.kind !== 'turn') throw new Error('Cannot store a call: it is no turn');
       const { turn, slices } = prepared;

@@ -120,7 +120,7 @@ export async function takeIn(
   const made: Prepared[] = [];
   for (const call of calls) {
     const opened = openCall(call, memory, new Uint8Array(32));
-    const named = { ...opened.continuation, ...opened.exchange };
+    const named = { ...opened.continuation, ...opened.exchange, identity: opened.identity };
     const earlier = made.flatMap((one) => (one.kind === 'turn' ? one.turn : []));
     made.push(completeTurn(opened, await findPreviousCall(database.execute, named, earlier), memory));
   }

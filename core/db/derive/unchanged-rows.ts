@@ -26,7 +26,15 @@ const NODE = {
 const CALL = {
   ...{ session_id: 'uuid', tip_hash: 'bytea', leaf_hash: 'bytea', model: 'text', stream: 'boolean' },
   ...{ max_tokens: 'integer', tool_count: 'integer', call_key: 'bytea', response_id: 'text' },
-  ...{ previous_response_id: 'text', conversation_id: 'text', unreadable: 'text', kind: 'text', judged: 'text' },
+  ...{
+    previous_response_id: 'text',
+    item_ids: 'text[]',
+    item_reference: 'text',
+    conversation_id: 'text',
+    unreadable: 'text',
+    kind: 'text',
+    judged: 'text',
+  },
   ...{ cwd: 'text', git_branch: 'text', agent_name: 'text' },
 } satisfies Partial<Record<keyof PlacedRow, string>>;
 

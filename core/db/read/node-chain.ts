@@ -47,7 +47,8 @@ export const callChain = (
 ): Promise<ChainedCall[]> =>
   db.rows<ChainedCall>(sql`
     select c.raw_turn_id, encode(c.tip_hash, 'hex') as tip_hash, encode(c.leaf_hash, 'hex') as leaf_hash, c.model, c.stream,
-           c.max_tokens, c.tool_count, encode(c.call_key, 'hex') as call_key, c.response_id, c.previous_response_id, c.conversation_id, c.unreadable,
+           c.max_tokens, c.tool_count, encode(c.call_key, 'hex') as call_key, c.response_id, c.previous_response_id, c.item_ids, c.item_reference,
+           c.conversation_id, c.unreadable,
            ${nodeExists(sql`c.tip_hash`)} as tip_stands, ${nodeExists(sql`c.leaf_hash`)} as leaf_stands, ${turnCounts(sql`c`)} as turn_counts
       from svc.calls c
      where c.session_id = ${session_id}::uuid and c.raw_turn_id > ${after}

@@ -2,6 +2,7 @@
 
 import {
   addTo,
+  answerIds,
   awaitedKey,
   isUnnamed,
   type Placement,
@@ -24,20 +25,16 @@ export async function placeTurns(tx: Sql, turns: readonly Unplaced[]): Promise<P
   return placeCalls(turns, { clients, followed, awaited });
 }
 
-/** Stored calls that wait for one of these responses. */
+/** Stored calls that wait for one of these responses, or for one with an item of theirs. */
 async function awaitedAnswers(tx: Sql, turns: readonly Unplaced[]): Promise<PlacementFacts['awaited']> {
-  const response_ids = [...new Set(turns.map(({ nodes }) => nodes.call.response_id))].filter((id) => id !== '');
-  const waiting = response_ids.length > 0 ? await waitingCalls(tx, { response_ids }) : [];
+  const ids = [...new Set(turns.flatMap(answerIds))];
+  const waiting = ids.length > 0 ? await waitingCalls(tx, { ids }) : [];
   const awaited: PlacementFacts['awaited'] = new Map();
   const current = currentKeys(turns);
   for (const call of waiting) {
-    const { requested_at, named } = call;
+    const { waits_for, requested_at, named } = call;
     const session = sessionKey(call);
-    const key = awaitedKey(
-      named ? session : null,
-      current.get(call.client_key) ?? call.client_key,
-      call.previous_response_id,
-    );
+    const key = awaitedKey(named ? session : null, current.get(call.client_key) ?? call.client_key, waits_for);
     addTo(awaited, key, { session, requested_at, unnamed: isUnnamed(named, session) });
   }
   return awaited;

@@ -1,22 +1,38 @@
 /** The call whose response a request continues from. Providers that store the conversation get only an id in the request. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { ConversationUpTo } from '../../call/previous-call.ts';
+import { hexArray, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
-/** `node_hash`: the answer, or the message before an empty one; null when it could not be read. `client_key`: the session's, in hex. */
+/** `item_ids`: of the answer. `node_hash`: the answer, or the message before an empty one; null when it could not be read. `client_key`: the session's, in hex. */
 export type PreviousAnswer = {
   call_id: string;
   session_id: string;
   client_key: string;
+  item_ids: string[];
   node_hash: string | null;
   depth: number;
 };
 
 const SAME_ID = 16; // a local server may number its responses anew at each start
+const SAME_ITEMS = 64; // the same of items, of which a request refers to several
 
 /** The newest calls with this response id, the newest first. */
 export const previousAnswers = (db: Sql, { response_id }: { response_id: string }): Promise<PreviousAnswer[]> =>
   db.rows<PreviousAnswer>(newest(sql`c.response_id = ${response_id} and c.response_id <> ''`));
+
+/** The newest calls with one of these items in their answers, the newest first: those of the client, by its keys in hex, or of the session. */
+export const referencedAnswers = (
+  db: Sql,
+  { item_ids, client_keys, session_id }: { item_ids: string[]; client_keys: string[]; session_id: string | null },
+): Promise<PreviousAnswer[]> =>
+  db.rows<PreviousAnswer>(
+    newest(
+      sql`c.item_ids && ${pgArray(item_ids)}::text[] and c.item_ids <> '{}'
+          and (s.client_key = any(${hexArray(client_keys)}::bytea[]) or c.session_id = ${session_id}::uuid)`,
+      SAME_ITEMS,
+    ),
+  );
 
 /** The last calls of a conversation that have a response, the newest first; of any caller, since all share the conversation. */
 export const lastAnswers = (
@@ -28,9 +44,9 @@ export const lastAnswers = (
                and c.session_id = ${session_id}::uuid and t.requested_at < ${before}::timestamptz`),
   );
 
-const newest = (matching: SQL): SQL => sql`
+const newest = (matching: SQL, most = SAME_ID): SQL => sql`
   select coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) as call_id, c.session_id,
-         encode(s.client_key, 'hex') as client_key, encode(coalesce(c.leaf_hash, c.tip_hash), 'hex') as node_hash,
+         encode(s.client_key, 'hex') as client_key, c.item_ids, encode(coalesce(c.leaf_hash, c.tip_hash), 'hex') as node_hash,
          coalesce(n.depth, 0) as depth
     from svc.calls c
     join svc.raw_turns t on t.raw_turn_id = c.raw_turn_id
@@ -38,4 +54,4 @@ const newest = (matching: SQL): SQL => sql`
     left join svc.nodes n on n.session_id = c.session_id and n.node_hash = coalesce(c.leaf_hash, c.tip_hash)
    where ${matching}
    order by c.raw_turn_id desc
-   limit ${SAME_ID}`;
+   limit ${most}`;

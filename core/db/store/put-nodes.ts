@@ -164,14 +164,15 @@ export async function insertCalls(tx: Sql, rows: readonly PlacedRow[]): Promise<
   const locked = call_keys.length > 0 ? lockClaims(tx, 'to look') : null;
   const inserted = tx.rows(sql`
     insert into svc.calls (raw_turn_id, session_id, tip_hash, leaf_hash, model, stream, max_tokens, tool_count, call_key, response_id,
-                           previous_response_id, conversation_id, unreadable, kind, judged, cwd, git_branch, agent_name)
+                           previous_response_id, item_ids, item_reference, conversation_id, unreadable, kind, judged, cwd, git_branch,
+                           agent_name)
     select r.raw_turn_id, r.session_id, decode(r.tip_hash, 'hex'), decode(r.leaf_hash, 'hex'), r.model, r.stream, r.max_tokens,
-           r.tool_count, decode(r.call_key, 'hex'), r.response_id, r.previous_response_id, r.conversation_id, r.unreadable,
-           r.kind, r.judged, r.cwd, r.git_branch, r.agent_name
+           r.tool_count, decode(r.call_key, 'hex'), r.response_id, r.previous_response_id, r.item_ids, r.item_reference,
+           r.conversation_id, r.unreadable, r.kind, r.judged, r.cwd, r.git_branch, r.agent_name
       from json_to_recordset(${jsonText(rows)}::json) as r (
              raw_turn_id bigint, session_id uuid, tip_hash text, leaf_hash text, model text, stream boolean,
              max_tokens integer, tool_count integer, call_key text, response_id text, previous_response_id text,
-             conversation_id text, unreadable text, kind text, judged text, cwd text, git_branch text, agent_name text)
+             item_ids text[], item_reference text, conversation_id text, unreadable text, kind text, judged text, cwd text, git_branch text, agent_name text)
     on conflict (raw_turn_id) do nothing`);
   await pipelined([locked, inserted, settleOwners(tx, call_keys, null)]);
 }

@@ -1,10 +1,9 @@
 /** Reads a session again from the bytes of its raw turns, with today's formats and prices; the new nodes replace the old ones. */
 
 import { messageSlices } from '../../call/complete-turn.ts';
-import type { Preceding } from '../../call/link-messages.ts';
 import { type ReadingMemory, readingMemory } from '../../call/memory.ts';
 import { cutLike, type LatestCut, noRequest, openRequest } from '../../call/open-request.ts';
-import { lastOf } from '../../call/previous-call.ts';
+import { type ContinuedAnswer, lastOf } from '../../call/previous-call.ts';
 import { type ReadCall, readCall } from '../../call/read-call.ts';
 import type { Reader } from '../../call/reader.ts';
 import { type PackedSlice, packedSlice, sliceId } from '../../capture/slice-codec.ts';
@@ -59,7 +58,7 @@ async function reread(
 ): Promise<number> {
   const memory = rereadMemory(reader);
   const pageBytes = (turns: readonly TurnToRead[]) => turnsInOrder(database, turns, slices, notHeaders);
-  const rereadTurn = async (turn: TurnToRead, after: Preceding | null) =>
+  const rereadTurn = async (turn: TurnToRead, after: ContinuedAnswer | null) =>
     readAgain(memory, turn, await pageBytes([turn]), after);
   const reading = openReading(session_id);
   const yieldThread = openYielder();
@@ -70,7 +69,9 @@ async function reread(
     for (const turn of turns) {
       const after = reading.answersByCall.get(turn.continues_call_id) ?? null;
       const read = await readAgain(memory, turn, bytesOf, after);
-      if (after === null && read.call.previous_response_id !== '') reading.waiting.push({ turn, read });
+      const { previous_response_id, item_reference } = read.call;
+      const waits = item_reference !== '' || (previous_response_id !== '' && after === null);
+      if (waits) reading.waiting.push({ turn, read });
       else add(reading, turn, read);
       read_up_to = turn.raw_turn_id;
       await yieldThread(); // most turns need no query, which would do so
@@ -92,32 +93,33 @@ export const rereadMemory = (reader: Reader): RereadMemory => ({
   latest: null,
 });
 
-/** What has been read so far. `waiting` are calls that name an answer which none of the calls read so far has. */
+/** What has been read so far. `waiting` are calls that name an answer, or an item of one, which was not known when they were read. */
 type Reading = {
   session_id: string;
   nodes: NodesByPlace;
   calls: PlacedRow[];
   slices: Map<string, PackedSlice>;
-  answersByCall: Map<string, Preceding>;
-  answersByResponseId: Map<string, Preceding>; // by the provider's id of the answer
+  answersByCall: Map<string, ContinuedAnswer>;
+  answersById: Map<string, ContinuedAnswer>; // by the provider's id of the answer, and of each of its items
   waiting: Waiting[];
 };
 type Waiting = { turn: TurnToRead; read: ReadCall };
 
 const openReading = (session_id: string): Reading => ({
   ...{ session_id, nodes: new Map(), calls: [], slices: new Map() },
-  ...{ answersByCall: new Map(), answersByResponseId: new Map(), waiting: [] },
+  ...{ answersByCall: new Map(), answersById: new Map(), waiting: [] },
 });
 
 function add(
-  { session_id, nodes, calls, slices, answersByCall, answersByResponseId }: Reading,
+  { session_id, nodes, calls, slices, answersByCall, answersById }: Reading,
   turn: TurnToRead,
   read: ReadCall,
 ): void {
   const { raw_turn_id, call_id } = turn;
   const last = lastOf(read);
   if (last) answersByCall.set(call_id, last);
-  if (last && read.call.response_id !== '') answersByResponseId.set(read.call.response_id, last);
+  const { response_id, item_ids } = read.call;
+  if (last) for (const id of [response_id, ...item_ids]) if (id !== '') answersById.set(id, last);
   addNodes(nodes, { raw_turn_id, session_id, nodes: read });
   calls.push({ raw_turn_id, session_id, ...read.call });
   for (const { slice_id, bytes } of read.own_slices) {
@@ -131,7 +133,7 @@ function add(
  */
 async function settled(
   reading: Reading,
-  rereadTurn: (turn: TurnToRead, after: Preceding) => Promise<ReadCall>,
+  rereadTurn: (turn: TurnToRead, after: ContinuedAnswer) => Promise<ReadCall>,
 ): Promise<Reading> {
   const whole: Reading = {
     ...reading,
@@ -139,10 +141,12 @@ async function settled(
     calls: [...reading.calls],
     slices: new Map(reading.slices),
     answersByCall: new Map(reading.answersByCall),
-    answersByResponseId: new Map(reading.answersByResponseId),
+    answersById: new Map(reading.answersById),
   };
-  const answerFor = ({ turn, read }: Waiting) =>
-    whole.answersByCall.get(turn.continues_call_id) ?? whole.answersByResponseId.get(read.call.previous_response_id);
+  const answerFor = ({ turn, read: { call } }: Waiting) =>
+    call.item_reference !== ''
+      ? whole.answersById.get(call.item_reference)
+      : (whole.answersByCall.get(turn.continues_call_id) ?? whole.answersById.get(call.previous_response_id));
   for (let waiting = reading.waiting; waiting.length > 0; ) {
     const next = waiting.find((one) => answerFor(one)) ?? waiting[0];
     if (!next) break;
@@ -158,7 +162,7 @@ export async function readAgain(
   memory: RereadMemory,
   turn: TurnToRead,
   bytesOf: PageBytes,
-  after: Preceding | null,
+  after: ContinuedAnswer | null,
 ): Promise<ReadCall> {
   const { reader, readings } = memory;
   const stored = await bytesOf(turn.raw_turn_id);

@@ -7,6 +7,7 @@ import { isObject } from '../../parse-json.ts';
 import type { PromptBlock } from '../../prompt/prompt.ts';
 import { requestPrompt } from '../../prompt/request-prompt.ts';
 import { formatNamed } from '../../provider/formats.ts';
+import { howContinued } from '../prompt/read-prompt.ts';
 import { type StoredPieces, storedPieces } from '../prompt/stored-pieces.ts';
 import { BadSlice, type CheckedSlices, openCheckedSlices } from '../verify/checked-slices.ts';
 import { openYielder } from '../yielder.ts';
@@ -79,7 +80,7 @@ async function textsOfCall(stored: StoredPieces, { call, seen }: CallToRead): Pr
   const format = formatNamed(call.format);
   const request = format && (await stored.requestOf(call));
   if (!format || !request) return [];
-  const continues = format.prompt.holds !== null && (call.continues_call_id !== '' || call.names_previous);
+  const continues = howContinued(format, call) === 'by id';
   const prompt = requestPrompt({ format, ...request, url: call.url, continues });
   // Where the provider held messages, none of the request's own is part of the system prompt.
   const blocks = prompt ? [...prompt.fixed, ...(continues ? [] : prompt.messages)] : [];

@@ -3,6 +3,7 @@
 import { completeTurn } from '../../call/complete-turn.ts';
 import { type OpenedExchange, openExchange } from '../../call/open-exchange.ts';
 import type { PreparedTurn } from '../../call/prepared-turn.ts';
+import type { Continuation, PreviousCall } from '../../call/previous-call.ts';
 import type { Reader } from '../../call/reader.ts';
 import { instantNow } from '../../capture/clock.ts';
 import { DatabaseError } from '../../errors.ts';
@@ -60,10 +61,10 @@ export function openIngest({ reader, identityKey, newId, ...queueDeps }: Deps): 
    * where the named call is not found, and always where the last call of a conversation is looked for.
    */
   const enqueue = async (opened: OpenedExchange, client_key: string, earlier: readonly Promise<unknown>[]) => {
-    const continuation = { ...opened.continuation, client_key };
+    const continuation = { ...opened.continuation, client_key, identity: opened.identity };
     const find = () => findPreviousCall(database.execute, continuation, queue.uncommitted());
     let previous = await find();
-    if (earlier.length > 0 && (continuation.conversation || (continuation.response_id !== '' && !previous))) {
+    if (earlier.length > 0 && mayChange(continuation, previous)) {
       await Promise.allSettled(earlier);
       previous = await find();
     }
@@ -78,6 +79,15 @@ export function openIngest({ reader, identityKey, newId, ...queueDeps }: Deps): 
       while (inFlight.size > 0) await Promise.allSettled(inFlight);
     },
   };
+}
+
+/** Whether another call may be the one that a request continues, once all that was sent before is known. */
+function mayChange(
+  { conversation, response_id, references: [last] }: Continuation,
+  previous: PreviousCall | null,
+): boolean {
+  if (last !== undefined) return !previous?.answer?.item_ids.includes(last);
+  return conversation !== null || (response_id !== '' && !previous);
 }
 
 /** Why the turn cannot be used as it is; null when it can. A failed call needs no answer that can be read. */

@@ -1,25 +1,31 @@
-/** Finds the call that a request continues by the provider's id of its answer or conversation: in the request's own batch, or stored. */
+/** Finds the call that a request continues by the provider's id of its answer, conversation or items: in the request's own batch, or stored. */
 import { sessionId } from '../../call/identity.ts';
 import type { PreparedTurn } from '../../call/prepared-turn.ts';
 import { type Continuation, type ConversationUpTo, lastOf, type PreviousCall } from '../../call/previous-call.ts';
 import type { Database } from '../../db/database.ts';
 import type { PreviousAnswer } from '../../db/store/previous-answers.ts';
+import type { Identity } from '../../model/identity.ts';
 
 type Client = Pick<PreparedTurn, 'client_key' | 'former_client_key'>;
 
+/** A request as far as this decides what it continues. `identity`: of its session. */
+export type Continuing = Continuation & Client & { identity: Identity };
+
 /**
  * The newest call whose answer has this id: of the same client if there is one, since a local server may number its answers anew at
- * each start. Or the newest answered call of the conversation, of any client, that was requested before. null: none is known, or none
- * is named.
+ * each start. Or the newest answered call of the conversation, of any client, that was requested before. Or the call with the last item
+ * that the request refers to and that is known, of the same client or session. null: none is known, or none is named.
  * @param earlier turns that are to be stored before the request, in their order
  */
 export async function findPreviousCall(
   execute: Database['execute'],
-  { response_id, conversation, client_key, former_client_key }: Continuation & Client,
+  request: Continuing,
   earlier: readonly PreparedTurn[],
 ): Promise<PreviousCall | null> {
-  if (response_id === '') return conversation && lastCall(execute, conversation, earlier);
-  const own = (call: Client) => call.client_key === client_key || call.client_key === former_client_key;
+  const { response_id, conversation } = request;
+  if (response_id === '')
+    return conversation ? lastCall(execute, conversation, earlier) : referencedCall(execute, request, earlier);
+  const own = ofClient(request);
   const candidates = earlier.filter(({ nodes }) => nodes.call.response_id === response_id);
   const batched = candidates.findLast(own);
   if (batched) return inBatch(batched);
@@ -29,6 +35,35 @@ export async function findPreviousCall(
   if (!found && foreign) return inBatch(foreign);
   return inStore(found ?? stored[0]);
 }
+
+const ofClient =
+  ({ client_key, former_client_key }: Client) =>
+  (call: Client): boolean =>
+    call.client_key === client_key || call.client_key === former_client_key;
+
+async function referencedCall(
+  execute: Database['execute'],
+  request: Continuing,
+  earlier: readonly PreparedTurn[],
+): Promise<PreviousCall | null> {
+  const { references, client_key, former_client_key } = request;
+  if (references.length === 0) return null;
+  const session_id = namedSession(request.identity);
+  const own = ofClient(request);
+  const batched = earlier.filter((call) => own(call) || (session_id && namedSession(call.identity) === session_id));
+  const client_keys = former_client_key ? [client_key, former_client_key] : [client_key];
+  const stored = await execute('referencedAnswers', { item_ids: [...references], client_keys, session_id });
+  for (const id of references) {
+    const found = batched.findLast(({ nodes }) => nodes.call.item_ids.includes(id));
+    const known = found ? inBatch(found) : inStore(stored.find(({ item_ids }) => item_ids.includes(id)));
+    if (known) return known;
+  }
+  return null;
+}
+
+/** null: the caller did not name it. */
+const namedSession = ({ harness_id, harness_session_id }: Identity): string | null =>
+  harness_session_id === '' ? null : sessionId(harness_id, harness_session_id);
 
 async function lastCall(
   execute: Database['execute'],
@@ -53,12 +88,10 @@ const inStore = (found: PreviousAnswer | undefined): PreviousCall | null =>
     ? {
         call_id: found.call_id,
         session_id: found.session_id,
-        answer: found.node_hash ? { node_hash: found.node_hash, depth: found.depth } : null,
+        answer: found.node_hash ? { node_hash: found.node_hash, depth: found.depth, item_ids: found.item_ids } : null,
       }
     : null;
 
 function inBatch({ call_id, identity, nodes }: PreparedTurn): PreviousCall {
-  const { harness_id, harness_session_id } = identity;
-  const session_id = harness_session_id === '' ? null : sessionId(harness_id, harness_session_id);
-  return { call_id, session_id, answer: lastOf(nodes) };
+  return { call_id, session_id: namedSession(identity), answer: lastOf(nodes) };
 }

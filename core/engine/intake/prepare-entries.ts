@@ -80,7 +80,7 @@ export async function prepareCall(
   earlier: readonly PreparedTurn[],
 ): Promise<Prepared> {
   const opened = openCall(call, memory, identityKey);
-  const continuation = { ...opened.continuation, ...opened.exchange };
+  const continuation = { ...opened.continuation, ...opened.exchange, identity: opened.identity };
   const previous = await withRetry(() => findPreviousCall(database.execute, continuation, earlier));
   return completeTurn(opened, previous, memory);
 }

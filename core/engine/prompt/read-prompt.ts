@@ -34,18 +34,21 @@ export function openPromptReader(execute: Database['execute']): PromptReader {
     const request = format && (await pieces.requestOf(call));
     if (!format || !request) return null;
     const { holds } = format.prompt;
-    const continues = holds !== null && (call.continues_call_id !== '' || call.names_previous);
-    const own = requestPrompt({ format, ...request, url: call.url, continues });
+    const continues = howContinued(format, call);
+    const before = continues ? await heldBefore(call, foreign) : null;
+    const held_items = continues === 'by reference' && before ? before.item_ids : [];
+    const held = continues === 'by reference' && held_items.length === 0 ? null : before;
+    const own = requestPrompt({ format, ...request, url: call.url, continues: continues === 'by id', held_items });
     if (!own) return null;
-    const held = continues ? await heldBefore(call, foreign) : null;
+    const { blocks, sent } = withHeld(own, held, continues === 'by reference');
     if (holds && mayBeHeld(own, holds)) {
-      read.set(call.call_id, { call, held, sent: holds.fixed ? [...own.fixed, ...own.messages] : own.messages });
+      read.set(call.call_id, { call, held, sent: holds.fixed ? [...own.fixed, ...sent] : sent });
     }
     return {
       provider: call.provider,
       format: call.format,
       reach: continues && !held?.whole ? 'tail' : 'whole',
-      blocks: [...own.fixed, ...heldBlocks(held), ...own.messages],
+      blocks,
       parameters: own.parameters,
     };
   };
@@ -65,18 +68,44 @@ export function openPromptReader(execute: Database['execute']): PromptReader {
   return (call) => promptOf(call, 0);
 }
 
+/**
+ * How a request takes up what the provider holds: it has only what is new, or else all of the conversation with items of answers by
+ * reference. null: it holds its prompt itself.
+ */
+export function howContinued({ prompt, referenceIn }: WireFormat, call: PromptCall): 'by id' | 'by reference' | null {
+  if (prompt.holds === null || (call.continues_call_id === '' && !call.names_previous)) return null;
+  return referenceIn && !call.names_previous ? 'by reference' : 'by id';
+}
+
+/**
+ * The prompt's blocks, what the provider held before those that are new, and of the latter what it holds then. A request that refers to
+ * items repeats its system prompt: that may have changed, and counts in place of the one before.
+ */
+function withHeld(own: RequestPrompt, held: HeldConversation | null, byReference: boolean) {
+  if (!held || !byReference)
+    return { blocks: [...own.fixed, ...heldBlocks(held), ...own.messages], sent: own.messages };
+  const isMessage = ({ section }: PromptBlock) => section === 'messages';
+  const sent = own.messages.filter(isMessage);
+  const opening = own.messages.filter((block) => !isMessage(block));
+  return { blocks: [...own.fixed, ...opening, ...heldBlocks(held).filter(isMessage), ...sent], sent };
+}
+
 const mayBeHeld = ({ parameters }: RequestPrompt, { onlyWith }: HeldRequest): boolean =>
   onlyWith === undefined || parameters.some(({ name }) => name === onlyWith);
 
 async function heldAfterCall(pieces: StoredPieces, { call, held, sent }: Continued): Promise<HeldConversation> {
   const format = formatNamed(call.format);
-  const content = format && (await answerOf(pieces, call, format));
+  const reply = format && (await answerOf(pieces, call, format));
   const wasWhole = held !== null || (call.continues_call_id === '' && !call.names_previous);
-  return heldAfter(held, [...sent.map(asHeld), ...answerBlocks(content ?? [])], wasWhole && content !== null);
+  return heldAfter(held, {
+    blocks: [...sent.map(asHeld), ...answerBlocks(reply?.content ?? [])],
+    item_ids: reply?.item_ids ?? [],
+    whole: wasWhole && reply !== null,
+  });
 }
 
 /** null: none came, or it cannot be read. */
 async function answerOf(pieces: StoredPieces, call: PromptCall, format: WireFormat) {
   const answer = await pieces.answerOf(call);
-  return answer && (readAnswer(format, answer).reply?.content ?? null);
+  return answer && readAnswer(format, answer).reply;
 }

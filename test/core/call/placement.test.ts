@@ -31,7 +31,9 @@ type Given = {
   session?: string; // as its client names it
   continues?: string; // the call whose response it names, known
   awaits?: string; // the response that it names
+  refers?: string; // an item of an answer that it does not continue
   response?: string;
+  items?: string[]; // of its answer
   at?: string;
   retry?: boolean;
   client?: string;
@@ -49,7 +51,10 @@ function call(given: Given): Unplaced {
     nodes: {
       messages: says.map((hash) => message(hash)),
       answer: answer && message(answer),
-      call: { response_id: given.response ?? '', previous_response_id: given.awaits ?? '' },
+      call: {
+        ...{ response_id: given.response ?? '', previous_response_id: given.awaits ?? '' },
+        ...{ item_ids: given.items ?? [], item_reference: given.refers ?? '' },
+      },
     },
   } as Unplaced;
 }
@@ -229,6 +234,31 @@ test('a call that waits in an unnamed session of its own is merged into that of 
   assert.is(waiting?.session_id, opened('late').session_id);
   assert.equal(awaited?.merges, [opened('late').session_id]);
   assert.ok(awaited?.awaited);
+});
+
+test('so is one that waits for an item of it; one in the same session is linked anew', () => {
+  const early = {
+    id: 'early',
+    says: ['u:hi'],
+    response: 'resp_1',
+    items: ['rs_1', 'msg_1'],
+    at: '2026-01-01T00:00:01Z',
+  };
+  const late = { id: 'late', says: ['u:more'], refers: 'msg_1', at: '2026-01-01T00:00:09Z' };
+  const [waiting, awaited] = placeCalls([call(late), call(early)], facts());
+  assert.is(waiting?.session_id, awaited?.session_id);
+  assert.equal([awaited?.merges, awaited?.awaited], [[], true]);
+
+  const first = { id: 'first', says: ['u:so'], items: ['msg_0'], at: '2026-01-01T00:00:00Z' };
+  const placed = placeCalls(
+    [call(first), call({ ...late, continues: 'first' }), call({ ...early, continues: 'first' })],
+    facts(),
+  );
+  assert.equal(new Set(placed.map(({ session_id }) => session_id)).size, 1);
+  assert.equal(
+    placed.map((one) => one.awaited),
+    [false, false, true],
+  );
 });
 
 test.run();

@@ -84,7 +84,7 @@ test('messages hang on each other, and the answer on the last', () => {
     tool_count: 2,
     response_id: 'chatcmpl-1',
     call_key: null, // servers of chat completions draw their ids out of few
-    previous_response_id: '',
+    ...{ previous_response_id: '', item_ids: [], item_reference: '' },
     conversation_id: '',
     unreadable: '',
     kind: 'main',

@@ -1,0 +1,302 @@
+/** A request may refer to items of earlier answers instead of repeating them: it goes on from that call, as one with its whole history does. */
+import * as fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import { builtIn } from '../../../core/call/reader.ts';
+import { promptsOf } from '../../../core/engine/prompt/prompts-of.ts';
+import { purgeSession } from '../../../core/engine/purge-session.ts';
+import { openCheckedSlices } from '../../../core/engine/verify/checked-slices.ts';
+import { verifySession } from '../../../core/engine/verify/verify-session.ts';
+import { type CallLike, capturedCall, takeIn } from '../../support/captured-calls.ts';
+import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
+import { deriveAll } from '../../support/derive-all.ts';
+
+type Item = Record<string, unknown>;
+
+const user = (text: string): Item => ({ role: 'user', content: [{ type: 'input_text', text }] });
+const ref = (id: string): Item => ({ type: 'item_reference', id });
+const answered = (n: number): Item => ({
+  ...{ id: `msg_${n}`, type: 'message', role: 'assistant', status: 'completed' },
+  content: [{ type: 'output_text', text: `Answer ${n}`, annotations: [] }],
+});
+const thought = (n: number): Item => ({ id: `rs_${n}`, type: 'reasoning', summary: [] });
+const toolCall = (n: number): Item => ({
+  ...{ id: `fc_${n}`, type: 'function_call', call_id: `call_${n}`, name: 'read', arguments: '{"path":"a"}' },
+});
+const toolResult = (n: number): Item => ({ type: 'function_call_output', call_id: `call_${n}`, output: `Result ${n}` });
+const system: Item = { role: 'developer', content: 'Be brief' };
+
+type Call = { n: number; input: unknown; output?: Item[]; request?: Item; response?: Item; rest?: Partial<CallLike> };
+
+const call = ({ n, input, output = [thought(n), answered(n)], request = {}, response = {}, rest = {} }: Call) =>
+  capturedCall({
+    n,
+    format: 'openai.responses',
+    request: { model: 'gpt-5', input, ...request },
+    response: JSON.stringify({
+      ...{ id: `resp_${n}`, object: 'response', status: 'completed', model: 'gpt-5', store: true, output },
+      usage: { input_tokens: 10 * n, output_tokens: 5, total_tokens: 10 * n + 5 },
+      ...response,
+    }),
+    ...rest,
+  });
+
+/** Each turn of a conversation as the next request repeats it: by reference, or in full. */
+const byReference = (n: number) => [ref(`rs_${n}`), ref(`msg_${n}`)];
+const inFull = (n: number) => [thought(n), answered(n)];
+
+const chainOf = (length: number, repeated = byReference, rest: Partial<CallLike> = {}) =>
+  Array.from({ length }, (_, i) => {
+    const before = Array.from({ length: i }, (__, k) => [user(`Question ${k + 1}`), ...repeated(k + 1)]).flat();
+    return call({ n: i + 1, input: [system, ...before, user(`Question ${i + 1}`)], rest });
+  });
+
+/** Messages by hash, and traces by time; sessions by how many there are, since the first turn to come gives them their id. */
+async function storedRows(database: TestDatabase) {
+  const nodes = await database.sql(`
+    select encode(node_hash, 'hex') as hash, encode(parent_hash, 'hex') as parent, depth, role, call_id, is_root, is_head
+      from svc.nodes order by 1`);
+  const traces = await database.sql(
+    'select user_prompt, response_preview, span_count, status from svc.traces order by started_at',
+  );
+  const [sessions] = await database.sql('select count(*)::int as n from svc.sessions where not is_empty');
+  return { nodes, traces, sessions };
+}
+
+async function breaks(database: TestDatabase): Promise<unknown[]> {
+  const verifier = { database, reader: builtIn, slices: openCheckedSlices(database) };
+  const sessions = await database.sql('select session_id from svc.sessions');
+  const verified = await Promise.all(
+    sessions.map(({ session_id }) => verifySession(verifier, String(session_id), null)),
+  );
+  return verified.flatMap((one) => [...(one?.first_breaks ?? []), ...(one && one.breaks > 0 ? [one] : [])]);
+}
+
+databaseSuite('references to items of answers', (test, database) => {
+  test.before.each(() => database().reset());
+
+  const rowsOf = async (...batches: ReturnType<typeof call>[][]) => {
+    await database().reset();
+    for (const batch of batches) await takeIn(database(), batch);
+    await deriveAll(database());
+    return storedRows(database());
+  };
+
+  test('a conversation by reference is one session, with the same messages as in full', async () => {
+    const full = await rowsOf(chainOf(4, inFull));
+    assert.equal(full.sessions, { n: 1 });
+    for (const batches of [[chainOf(4)], chainOf(4).map((one) => [one])]) {
+      const found = await rowsOf(...batches);
+      assert.equal(found, full);
+      assert.is(found.nodes.length, 9);
+      assert.equal(await breaks(database()), []);
+    }
+  });
+
+  test('a tool call goes by reference or in full, beside its reasoning', async () => {
+    const question = [system, user('Read it')];
+    const first = call({ n: 1, input: question, output: [thought(1), toolCall(1)] });
+    const second = (...answer: Item[]) => call({ n: 2, input: [...question, ...answer, toolResult(1)] });
+    const third = (...answer: Item[]) =>
+      call({ n: 3, input: [...question, ...answer, toolResult(1), ref('rs_2'), answered(2), user('And now?')] });
+    const expected = await rowsOf([
+      first,
+      second(toolCall(1)),
+      call({ n: 3, input: [...question, toolCall(1), toolResult(1), answered(2), user('And now?')] }),
+    ]);
+    assert.equal(expected.sessions, { n: 1 });
+    for (const answer of [
+      [ref('rs_1'), ref('fc_1')],
+      [ref('rs_1'), toolCall(1)],
+      [toolCall(1), ref('rs_1')],
+      [ref('fc_1')],
+    ])
+      assert.equal(await rowsOf([first, second(...answer), third(...answer)]), expected);
+  });
+
+  test('an approval repeats its reference beside the answer to it', async () => {
+    const approvalRequest = (n: number): Item => ({
+      ...{ id: `mcpr_${n}`, type: 'mcp_approval_request', server_label: 'files', name: 'rm', arguments: '{}' },
+    });
+    const approved = (n: number): Item => ({
+      type: 'mcp_approval_response',
+      approval_request_id: `mcpr_${n}`,
+      approve: true,
+    });
+    const question = user('Tidy up');
+    const first = call({ n: 1, input: [question], output: [approvalRequest(1), approvalRequest(2)] });
+    const expected = await rowsOf([
+      first,
+      call({ n: 2, input: [question, approvalRequest(1), approvalRequest(2), approved(1), approved(2)] }),
+    ]);
+    assert.equal(expected.sessions, { n: 1 });
+    const found = await rowsOf([
+      first,
+      call({
+        n: 2,
+        input: [question, ref('mcpr_1'), ref('mcpr_2'), ref('mcpr_1'), approved(1), ref('mcpr_2'), approved(2)],
+      }),
+    ]);
+    assert.equal(found, expected);
+  });
+
+  test('whatever the order, it is one session as in its order, and reading it again changes nothing', async () => {
+    const inOrder = await rowsOf(chainOf(5));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.shuffledSubarray(chainOf(5), { minLength: 5 }),
+        fc.integer({ min: 1, max: 5 }),
+        async (calls, size) => {
+          await database().reset();
+          for (let from = 0; from < calls.length; from += size)
+            await takeIn(database(), calls.slice(from, from + size));
+          await deriveAll(database());
+          assert.equal(await storedRows(database()), inOrder);
+          assert.equal(await breaks(database()), []);
+          await database().execute('markFromScratch', { session_id: null });
+          await deriveAll(database());
+          assert.equal(await storedRows(database()), inOrder);
+        },
+      ),
+      { numRuns: 12, seed: 20_261_130 },
+    );
+  });
+
+  test('two answers to one question, of which the client goes on from the first', async () => {
+    const [first, second] = chainOf(2);
+    const other = call({ n: 3, input: [system, user('Question 1'), ...byReference(1), user('Something else')] });
+    assert.ok(first && second);
+    const { sessions, nodes } = await rowsOf([first, second, other]);
+    assert.equal(sessions, { n: 1 });
+    assert.is(nodes.filter(({ is_head }) => is_head).length, 2);
+  });
+
+  test('items of an answer that the provider does not hold, of another client, or of none are not gone on from', async () => {
+    const [first, second] = chainOf(2);
+    assert.ok(first && second);
+    const unheld = call({ n: 1, input: [system, user('Question 1')], response: { store: false } });
+    assert.is((await rowsOf([unheld, second])).sessions?.n, 2);
+    assert.is((await rowsOf([first, ...chainOf(2, byReference, { client: 'two' }).slice(1)])).sessions?.n, 2);
+    assert.is((await rowsOf([second])).sessions?.n, 1);
+    assert.equal(await breaks(database()), []);
+  });
+
+  test('of one client whose server numbers its answers anew, the newest is gone on from', async () => {
+    const own = (n: number, input: Item[]) => call({ n, input, output: [answered(1)] });
+    const { nodes, sessions } = await rowsOf([
+      own(1, [user('Monday')]),
+      own(2, [user('Tuesday')]),
+      call({ n: 3, input: [user('Tuesday'), ref('msg_1'), user('And?')] }),
+    ]);
+    assert.equal(sessions, { n: 2 });
+    assert.equal(nodes.map(({ depth }) => depth).sort(), [0, 0, 1, 1, 2, 3]);
+  });
+
+  test('a named session goes on from its own calls alone, whoever its client is', async () => {
+    const named = (name: string, client: string): Partial<CallLike> => ({
+      client,
+      headers: [
+        ['x-svc-harness-id', 'mine'],
+        ['x-svc-harness-session-id', name],
+      ],
+    });
+    const first = chainOf(1, byReference, named('a', 'one'));
+    const second = (name: string) => chainOf(2, byReference, named(name, 'two')).slice(1);
+    const own = await rowsOf([...first, ...second('a')]);
+    assert.equal([own.sessions?.n, own.nodes.filter(({ is_root }) => is_root).length], [1, 1]);
+    const other = await rowsOf([...first, ...second('b')]);
+    assert.equal([other.sessions?.n, other.nodes.filter(({ is_root }) => is_root).length], [2, 2]);
+  });
+
+  test('what the client has dropped, or ends with, is still gone on from', async () => {
+    const [first, second] = chainOf(2);
+    assert.ok(first && second);
+    const dropped = call({ n: 3, input: [ref('msg_2'), user('Question 3')] });
+    const ends = call({ n: 4, input: [ref('msg_2'), user('Question 3'), ref('rs_3'), ref('msg_3')] });
+    const { sessions, nodes } = await rowsOf([first, second, dropped, ends]);
+    assert.equal(sessions, { n: 1 });
+    assert.equal(
+      nodes.map(({ depth }) => depth).sort((a, b) => Number(a) - Number(b)),
+      [0, 1, 2, 3, 4, 5, 6, 7],
+    );
+    assert.equal(await breaks(database()), []);
+  });
+
+  test('a request that names its answer goes on from that one, whatever it refers to', async () => {
+    const [first, second] = chainOf(2);
+    assert.ok(first && second);
+    const third = call({
+      ...{ n: 3, input: [ref('msg_2'), user('Question 3')] },
+      request: { previous_response_id: 'resp_1' },
+    });
+    const { nodes } = await rowsOf([first, second, third]);
+    const after = nodes.find(({ call_id }) => String(call_id).endsWith('1'));
+    assert.ok(after);
+    const [identity] = await database().sql(
+      "select identity ->> 'continues_call_id' as id from svc.raw_turns where svc_proxy_request_id like '%3'",
+    );
+    assert.match(String(identity?.id), /1$/);
+  });
+
+  test('a stream that was torn is gone on from by the items that came', async () => {
+    const events = [
+      {
+        type: 'response.created',
+        response: { id: 'resp_1', object: 'response', status: 'in_progress', model: 'gpt-5', store: true },
+      },
+      { type: 'response.output_item.done', output_index: 0, item: answered(1) },
+    ];
+    const torn = capturedCall({
+      ...{ n: 1, format: 'openai.responses' as const, responseHeaders: [['content-type', 'text/event-stream']] },
+      request: { model: 'gpt-5', stream: true, input: [user('Question 1')] },
+      response: events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''),
+    });
+    const { sessions } = await rowsOf([torn, call({ n: 2, input: [user('Question 1'), ref('msg_1'), user('Go on')] })]);
+    assert.equal(sessions, { n: 1 });
+  });
+
+  test('calls of a build without items are gone on from once their session is read again', async () => {
+    const [first, second, third] = chainOf(3);
+    assert.ok(first && second && third);
+    await takeIn(database(), [first, second]);
+    await database().sql("update svc.calls set item_ids = '{}', item_reference = ''");
+    await deriveAll(database());
+    assert.equal(await breaks(database()), []);
+    await database().execute('markFromScratch', { session_id: null });
+    await deriveAll(database());
+    await takeIn(database(), [third]);
+    await deriveAll(database());
+    assert.equal((await storedRows(database())).sessions, { n: 1 });
+  });
+
+  test('the prompt of such a call is its whole conversation, each answer once', async () => {
+    await takeIn(database(), chainOf(3));
+    await deriveAll(database());
+    const [session_id = ''] = await database().execute('sessionIds', { after: null, limit: 1 });
+    const prompts: { reach: string; blocks: string[] }[] = [];
+    for await (const { prompt } of promptsOf(database().execute, session_id))
+      prompts.push({
+        reach: prompt.reach,
+        blocks: prompt.blocks.map(({ section, kind, path, label }) => `${section} ${kind} ${path} ${label}`),
+      });
+    assert.equal(prompts.at(-1), {
+      reach: 'whole',
+      blocks: [
+        'system instructions input[0].content Be brief',
+        'messages held  Question 1',
+        'messages held  Answer 1',
+        'messages held  Question 2',
+        'messages held  Answer 2',
+        'messages user input[7].content[0] Question 3',
+      ],
+    });
+  });
+
+  test('a purge leaves no slice of such calls, in whatever order they came', async () => {
+    for (const calls of [chainOf(3), chainOf(3).reverse()]) {
+      await rowsOf(calls);
+      for (const session_id of await database().execute('sessionIds', { after: null, limit: 9 }))
+        await purgeSession(database().execute, { session_id, reason: 'test' });
+      assert.equal(await database().sql('select count(*)::int as n from svc.slices'), [{ n: 0 }]);
+    }
+  });
+});
