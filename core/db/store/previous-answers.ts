@@ -21,18 +21,24 @@ const SAME_ITEMS = 64; // the same of items, of which a request refers to severa
 export const previousAnswers = (db: Sql, { response_id }: { response_id: string }): Promise<PreviousAnswer[]> =>
   db.rows<PreviousAnswer>(newest(sql`c.response_id = ${response_id} and c.response_id <> ''`));
 
-/** The newest calls with one of these items in their answers, the newest first: those of the client, by its keys in hex, or of the session. */
+/**
+ * The newest calls with one of these items in their answers, the newest first: those of the client, by its keys in hex, or of the session.
+ * With one of the items in `of_any` those of other clients as well.
+ */
 export const referencedAnswers = (
   db: Sql,
-  { item_ids, client_keys, session_id }: { item_ids: string[]; client_keys: string[]; session_id: string | null },
+  { item_ids, of_any, client_keys, session_id }: ReferencedItems,
 ): Promise<PreviousAnswer[]> =>
   db.rows<PreviousAnswer>(
     newest(
       sql`c.item_ids && ${pgArray(item_ids)}::text[] and c.item_ids <> '{}'
-          and (s.client_key = any(${hexArray(client_keys)}::bytea[]) or c.session_id = ${session_id}::uuid)`,
+          and (s.client_key = any(${hexArray(client_keys)}::bytea[]) or c.session_id = ${session_id}::uuid
+               or c.item_ids && ${pgArray(of_any)}::text[])`,
       SAME_ITEMS,
     ),
   );
+
+type ReferencedItems = { item_ids: string[]; of_any: string[]; client_keys: string[]; session_id: string | null };
 
 /** The last calls of a conversation that have a response, the newest first; of any caller, since all share the conversation. */
 export const lastAnswers = (

@@ -14,7 +14,7 @@ export type Continuing = Continuation & Client & { identity: Identity };
 /**
  * The newest call whose answer has this id: of the same client if there is one, since a local server may number its answers anew at
  * each start. Or the newest answered call of the conversation, of any client, that was requested before. Or the call with the last item
- * that the request refers to and that is known, of the same client or session. null: none is known, or none is named.
+ * that the request refers to and that is known, of the same client or session if there is one. null: none is known, or none is named.
  * @param earlier turns that are to be stored before the request, in their order
  */
 export async function findPreviousCall(
@@ -49,17 +49,30 @@ async function referencedCall(
   const { references, client_key, former_client_key } = request;
   if (references.length === 0) return null;
   const session_id = namedSession(request.identity);
-  const own = ofClient(request);
-  const batched = earlier.filter((call) => own(call) || (session_id && namedSession(call.identity) === session_id));
+  const isOwnClient = ofClient(request);
+  const isOwn = (call: Client & { session_id: string | null }) =>
+    isOwnClient(call) || (session_id !== null && call.session_id === session_id);
   const client_keys = former_client_key ? [client_key, former_client_key] : [client_key];
-  const stored = await execute('referencedAnswers', { item_ids: [...references], client_keys, session_id });
+  const named = { item_ids: [...references], of_any: references.filter(isDistinctive), client_keys, session_id };
+  const stored = await execute('referencedAnswers', named);
   for (const id of references) {
-    const found = batched.findLast(({ nodes }) => nodes.call.item_ids.includes(id));
-    const known = found ? inBatch(found) : inStore(stored.find(({ item_ids }) => item_ids.includes(id)));
-    if (known) return known;
+    const batched = earlier.filter(({ nodes }) => nodes.call.item_ids.includes(id));
+    const known = stored.filter(({ item_ids }) => item_ids.includes(id));
+    const newest = batched.findLast((call) => isOwn({ ...call, session_id: namedSession(call.identity) }));
+    const own = newest ? inBatch(newest) : inStore(known.find(isOwn));
+    if (own) return own;
+    const foreign = isDistinctive(id) ? batched.at(-1) : undefined;
+    const any = foreign ? inBatch(foreign) : isDistinctive(id) ? inStore(known[0]) : null;
+    if (any) return any;
   }
   return null;
 }
+
+/**
+ * Whether no two answers have an item of this id, whoever their clients are: a server that numbers its items gives short ones. One
+ * program may be several clients: Vercel's AI SDK has a user agent for its streams and another one for whole answers.
+ */
+const isDistinctive = (id: string): boolean => id.length >= 24;
 
 /** null: the caller did not name it. */
 const namedSession = ({ harness_id, harness_session_id }: Identity): string | null =>

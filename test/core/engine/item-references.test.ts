@@ -180,6 +180,25 @@ databaseSuite('references to items of answers', (test, database) => {
     assert.equal(await breaks(database()), []);
   });
 
+  test('an item with an id that no other has is gone on from by any client, as one program may be two', async () => {
+    const id = 'msg_0d447a724b353270006a2b3cbb2e2881989e548b7fd191e59d';
+    const first = (n: number, client: string) =>
+      call({ n, input: [user('Question 1')], output: [{ ...answered(1), id }], rest: { client } });
+    const second = call({ n: 3, input: [user('Question 1'), ref(id), user('Go on')], rest: { client: 'two' } });
+    for (const batches of [[[first(1, 'one'), second]], [[first(1, 'one')], [second]]])
+      assert.equal((await rowsOf(...batches)).sessions, { n: 1 });
+    await rowsOf([first(1, 'two'), first(2, 'one'), second]);
+    assert.equal(
+      await database().sql('select turn_count from svc.sessions order by turn_count'),
+      [{ turn_count: 1 }, { turn_count: 2 }],
+      'its own client comes first',
+    );
+    const [identity] = await database().sql(
+      "select identity ->> 'continues_call_id' as id from svc.raw_turns where svc_proxy_request_id like '%3'",
+    );
+    assert.match(String(identity?.id), /1$/);
+  });
+
   test('of one client whose server numbers its answers anew, the newest is gone on from', async () => {
     const own = (n: number, input: Item[]) => call({ n, input, output: [answered(1)] });
     const { nodes, sessions } = await rowsOf([
