@@ -7,24 +7,28 @@ const RENEW_MS = 15_000;
 
 export type ExclusiveWork = 'retention' | 'gc' | 'find' | 'cache';
 
-/** @returns null: another process does it now. The signal of `task` is given when the caller's is, or the lease is lost */
+/**
+ * The signal of `task` is given when the caller's is, or the lease is lost. A process that stands still learns of that too late: what must
+ * not be written then is fenced by the token, in its own transaction (core/db/work-lease.ts).
+ * @returns null: another process does it now
+ */
 export async function exclusively<T>(
   execute: Database['execute'],
   work: ExclusiveWork,
   signal: AbortSignal,
-  task: (signal: AbortSignal) => Promise<T>,
+  task: (signal: AbortSignal, token: string) => Promise<T>,
 ): Promise<T | null> {
   const lease = await openWorkLease(execute, work);
   if (lease === null) return null;
   try {
-    return await task(AbortSignal.any([signal, lease.lost]));
+    return await task(AbortSignal.any([signal, lease.lost]), lease.token);
   } finally {
     await lease.release();
   }
 }
 
 /** A lease that is renewed until it is released. `lost`: another process may do the work by now. */
-export type WorkLease = { lost: AbortSignal; release(): Promise<void> };
+export type WorkLease = { token: string; lost: AbortSignal; release(): Promise<void> };
 
 /** @returns null: another process has it */
 export async function openWorkLease(execute: Database['execute'], work: ExclusiveWork): Promise<WorkLease | null> {
@@ -41,6 +45,7 @@ export async function openWorkLease(execute: Database['execute'], work: Exclusiv
     renew().catch(() => undefined); // tried again, as long as the lease lasts
   }, RENEW_MS).unref();
   return {
+    token: lease.token,
     lost: lost.signal,
     async release() {
       clearInterval(timer);

@@ -1,21 +1,24 @@
 /**
  * The steps of a collection of slices that nothing refers to (core/engine/gc/collect-slices.ts): what turns and nodes refer to is read page by
  * page while writers go on, and a batch of other slices is deleted under the lock that stops them, once what they wrote since was checked.
+ * What a collection writes is fenced by its lease: without that, writers do not record for it what they rewrite.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { sliceReferences } from '../edit/slice-references.ts';
 import { hexArray, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { countPurge, stopWriters } from '../store/purge-count.ts';
+import { type CollectionLease, holdCollection } from '../work-lease.ts';
 
-/** Begins it. */
-export async function openCollection(db: Sql, _args: Record<string, never>): Promise<void> {
-  await db.transaction(async (tx) => {
+/** Begins it. @returns false: the lease is lost, and nothing is begun */
+export const openCollection = (db: Sql, lease: CollectionLease): Promise<boolean> =>
+  db.transaction(async (tx) => {
     await stopWriters(tx); // who holds slices from now on knows that a collection is under way
+    if (!(await holdCollection(tx, lease))) return false;
     await tx.rows(sql`update svc.installation set collecting = true, slices_due = false`);
     await tx.rows(sql`delete from svc.rewritten_sessions`);
+    return true;
   });
-}
 
 /** The highest raw_turn_id, at a moment without a writer: no lower one is still to be committed. */
 export const settledTurn = (db: Sql, _args: Record<string, never>): Promise<number> =>
@@ -27,10 +30,16 @@ export const settledTurn = (db: Sql, _args: Record<string, never>): Promise<numb
     return row?.up_to ?? 0;
   });
 
-/** @param complete false: it was given up, and is due */
-export async function closeCollection(db: Sql, { complete }: { complete: boolean }): Promise<void> {
-  await db.rows(sql`update svc.installation set collecting = false, slices_due = slices_due or ${!complete}`);
-  await db.rows(sql`delete from svc.rewritten_sessions`);
+/** Does nothing once the lease is lost: another collection is under way, or has been closed. @param complete false: it was given up, and is due */
+export async function closeCollection(
+  db: Sql,
+  { complete, ...lease }: CollectionLease & { complete: boolean },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    if (!(await holdCollection(tx, lease))) return;
+    await tx.rows(sql`update svc.installation set collecting = false, slices_due = slices_due or ${!complete}`);
+    await tx.rows(sql`delete from svc.rewritten_sessions`);
+  });
 }
 
 /** Whether turns were removed whose slices were not collected yet: also where a process ended in the middle of a collection. */
@@ -112,12 +121,16 @@ export async function slicesOfNodesByTurn(
   return { ids: found?.ids ?? new Uint8Array() };
 }
 
-/** Takes up to `limit` sessions that were rewritten since the scan began, and reads which slices their nodes name. `sessions` 0: there is none left. */
+/**
+ * Takes up to `limit` sessions that were rewritten since the scan began, and reads which slices their nodes name. `sessions` 0: there is none
+ * left, or the lease is lost.
+ */
 export const slicesOfRewritten = (
   db: Sql,
-  { limit }: { limit: number },
+  { limit, ...lease }: CollectionLease & { limit: number },
 ): Promise<{ ids: Uint8Array; sessions: number }> =>
   db.transaction(async (tx) => {
+    if (!(await holdCollection(tx, lease))) return { ids: new Uint8Array(), sessions: 0 };
     const rewritten = await tx.rows<{ session_id: string }>(sql`
       delete from svc.rewritten_sessions
        where session_id in (select session_id from svc.rewritten_sessions order by session_id limit ${limit})
@@ -134,13 +147,15 @@ export const slicesOfRewritten = (
 /**
  * Deletes those of the slices that nothing refers to.
  * @param seen turns up to this one, which was settled, were looked at, with their nodes and those of rewritten sessions
+ * @returns null: the lease is lost, and nothing is deleted
  */
 export const deleteSlices = (
   db: Sql,
-  { candidates, seen }: { candidates: string[]; seen: number },
-): Promise<{ slices: number; bytes: number }> =>
+  { candidates, seen, ...lease }: CollectionLease & { candidates: string[]; seen: number },
+): Promise<{ slices: number; bytes: number } | null> =>
   db.transaction(async (tx) => {
     await stopWriters(tx);
+    if (!(await holdCollection(tx, lease))) return null;
     const left = new Set(candidates);
     for await (const ids of sliceReferences(tx, sql`t.raw_turn_id > ${seen}`)) for (const id of ids) left.delete(id);
     const named = await tx.rows<{ slice_id: string }>(sql`

@@ -9,6 +9,7 @@ import { hexArray, pgArray } from '../literals.ts';
 import { DUE, type DueBefore, type DueSession, fromDue } from '../retention/due-sessions.ts';
 import type { Sql } from '../sql.ts';
 import { countPurge } from '../store/purge-count.ts';
+import { type CollectionLease, holdCollection } from '../work-lease.ts';
 import { KEPT, lockTables, PARTITIONED, partitionTable } from './partitions.ts';
 
 /** From now on it is dropped by the setting of retention that the reason names. */
@@ -165,12 +166,12 @@ export async function keepSlices(
 /**
  * Drops the partition's tables. Nobody stores or reads anything for that moment.
  * @param seen the last raw_turn_id of those whose slices have been kept, as have those of their nodes and of rewritten sessions
- * @returns false, and nothing is dropped: a turn in it has no tombstone, or a session goes on in it
+ * @returns false, and nothing is dropped: a turn in it has no tombstone, a session goes on in it, or the lease is lost
  * @throws {DatabaseError} LOCK_TIMEOUT: to be retried
  */
 export const dropPartition = (
   db: Sql,
-  { partition_no, seen }: { partition_no: number; seen: number },
+  { partition_no, seen, ...lease }: CollectionLease & { partition_no: number; seen: number },
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
     // Before the lock, since no turn comes into a closed partition, and no tombstone goes.
@@ -180,6 +181,7 @@ export const dropPartition = (
        limit 1`);
     if (unexplained.length > 0) return false;
     await lockTables(tx);
+    if (!(await holdCollection(tx, lease))) return false;
     const going = await tx.rows(sql`select 1 as one from svc.sessions where partition_no = ${partition_no} limit 1`);
     if (going.length > 0) return false;
     await keepLast(tx, { partition_no, seen });

@@ -12,6 +12,8 @@ const BATCH = 1_000; // slices that are deleted under the lock: some tens of mil
 export type Collected = { slices: number; bytes: number; complete: boolean };
 
 type Options = {
+  /** Of the lease of collections, which the caller holds. */
+  token: string;
   /** Called between two pages, with how long the last one took. */
   pause(workedMs: number): Promise<void>;
   signal: AbortSignal;
@@ -21,13 +23,13 @@ type Options = {
   deleted?(gone: { slices: number; bytes: number }): void;
 };
 
-/** Where it is stopped, or fails, nothing is lost: the rest is deleted by the next one. One at a time: the caller holds the lease. */
+/** Where it is stopped, fails or loses its lease, nothing is lost: the rest is deleted by the next one. */
 export async function collectSlices(
   execute: Database['execute'],
-  { pause, signal, committing = (work) => work(), deleted }: Options,
+  { token, pause, signal, committing = (work) => work(), deleted }: Options,
 ): Promise<Collected> {
   const collected: Collected = { slices: 0, bytes: 0, complete: false };
-  await committing(() => execute('openCollection', {}));
+  if (!(await committing(() => execute('openCollection', { token })))) return collected;
   try {
     const timed = throttled(pause);
     const filter = await openFilter(execute);
@@ -44,12 +46,13 @@ export async function collectSlices(
         const up_to = await committing(() => execute('settledTurn', {}));
         await markTurns(execute, filter, { after: seen, up_to }, timed, signal);
         filter.add((await execute('slicesOfNodesByTurn', { after: seen, up_to })).ids);
-        await markRewritten(execute, filter, timed);
+        await markRewritten(execute, filter, timed, token);
         if (signal.aborted) return collected; // what was written meanwhile may not be in the filter
         seen = up_to;
         const candidates = filter.others(Buffer.from(batch.slice(0, BATCH).join(''), 'hex'));
         batch = batch.slice(BATCH);
-        const gone = await timed(() => committing(() => execute('deleteSlices', { candidates, seen })));
+        const gone = await timed(() => committing(() => execute('deleteSlices', { token, candidates, seen })));
+        if (gone === null) return collected;
         collected.slices += gone.slices;
         collected.bytes += gone.bytes;
         deleted?.(gone);
@@ -58,6 +61,6 @@ export async function collectSlices(
     collected.complete = !signal.aborted;
     return collected;
   } finally {
-    await execute('closeCollection', { complete: collected.complete });
+    await execute('closeCollection', { token, complete: collected.complete });
   }
 }

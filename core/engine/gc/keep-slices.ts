@@ -7,6 +7,8 @@ import { markNodes, markRewritten, markTurns, openFilter, throttled } from './ma
 const PAGE = 2_000; // slices
 
 type Options = {
+  /** Of the lease of collections, which the caller holds. */
+  token: string;
   partition_no: number;
   /** Called between two pages, with how long the last one took. */
   pause(workedMs: number): Promise<void>;
@@ -14,17 +16,17 @@ type Options = {
 };
 
 /**
- * Copies them to the partition that is kept, and calls `drop`: until that ends, sessions whose nodes are rewritten are recorded. The caller
- * holds the lease of collections.
+ * Copies them to the partition that is kept, and calls `drop`: until that ends, sessions whose nodes are rewritten are recorded.
  * @param drop `seen`: what turns up to this one refer to is kept
+ * @returns null: it was stopped, or the lease is lost
  */
 export async function keepSlicesOf<T>(
   execute: Database['execute'],
-  { partition_no, pause, signal }: Options,
+  { token, partition_no, pause, signal }: Options,
   drop: (seen: number) => Promise<T>,
 ): Promise<T | null> {
   const isDue = await execute('collectionDue', {});
-  await execute('openCollection', {});
+  if (!(await execute('openCollection', { token }))) return null;
   try {
     const timed = throttled(pause);
     const keep = async (ids: readonly string[]) => {
@@ -48,11 +50,11 @@ export async function keepSlicesOf<T>(
     const up_to = await execute('settledTurn', {}); // what was written meanwhile is kept page by page
     await markTurns(execute, kept, { after: seen, up_to, partition_no }, timed, signal);
     await kept.add((await timed(() => execute('slicesOfNodesByTurn', { after: seen, up_to }))).ids);
-    await markRewritten(execute, kept, timed);
+    await markRewritten(execute, kept, timed, token);
     if (signal.aborted) return null;
     return await drop(up_to);
   } finally {
-    await execute('closeCollection', { complete: !isDue }); // nothing was collected: it is due as before
+    await execute('closeCollection', { token, complete: !isDue }); // nothing was collected: it is due as before
   }
 }
 

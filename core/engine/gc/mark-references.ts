@@ -68,9 +68,15 @@ export async function markNodes(
   }
 }
 
-export async function markRewritten(execute: Database['execute'], references: References, timed: Timed): Promise<void> {
+/** @param token of the lease of collections */
+export async function markRewritten(
+  execute: Database['execute'],
+  references: References,
+  timed: Timed,
+  token: string,
+): Promise<void> {
   for (let sessions = PAGE.rewritten; sessions === PAGE.rewritten; ) {
-    const page = await timed(() => execute('slicesOfRewritten', { limit: PAGE.rewritten }));
+    const page = await timed(() => execute('slicesOfRewritten', { token, limit: PAGE.rewritten }));
     await references.add(page.ids);
     ({ sessions } = page);
   }

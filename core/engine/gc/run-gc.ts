@@ -18,13 +18,13 @@ type Options = {
 
 /** @returns null: another process does it now */
 export const runGc = ({ execute, signal, inUse }: Options): Promise<GcReport | null> =>
-  exclusively(execute, 'gc', signal, async (own) => {
+  exclusively(execute, 'gc', signal, async (own, token) => {
     const began_at = new Date().toISOString();
     const { bytes: bytes_before } = await execute('tableSizes', {});
     const pause = async (workedMs: number) => {
       if (inUse) await sleep(Math.min(workedMs, 1_000));
     };
-    const { slices, bytes: slice_bytes, complete } = await collectSlices(execute, { pause, signal: own });
+    const { slices, bytes: slice_bytes, complete } = await collectSlices(execute, { token, pause, signal: own });
     const rewritten = await rewriteTables(execute, own, inUse ? MOST_BYTES_IN_USE : Number.POSITIVE_INFINITY);
     if (rewritten.all) await execute('dropLog', {});
     const { bytes: bytes_after, kind } = await execute('tableSizes', {});

@@ -61,9 +61,9 @@ export async function dropPartition(dropping: Dropping, { partition_no }: Partit
     more = after !== null;
   }
   if (signal.aborted) return null;
-  const isDropped = await exclusively(execute, 'gc', signal, (own) =>
-    keepSlicesOf(execute, { partition_no, pause: dropping.pause, signal: own }, (seen) =>
-      retry(() => execute('dropPartition', { partition_no, seen }), {
+  const isDropped = await exclusively(execute, 'gc', signal, (own, token) =>
+    keepSlicesOf(execute, { token, partition_no, pause: dropping.pause, signal: own }, (seen) =>
+      retry(() => execute('dropPartition', { token, partition_no, seen }), {
         ...LOCK_RETRY,
         signal: AbortSignal.any([own, AbortSignal.timeout(LOCK_MS)]),
         isRetryable: (error) => error instanceof DatabaseError && error.sqlstate === LOCK_TIMEOUT,

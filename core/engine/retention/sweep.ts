@@ -97,6 +97,8 @@ async function collect(sweep: Sweep, removed: Removed): Promise<void> {
     removed.slice_bytes += bytes;
   };
   const began = performance.now();
-  await exclusively(execute, 'gc', signal, (own) => collectSlices(execute, { ...sweep, signal: own, deleted }));
+  await exclusively(execute, 'gc', signal, (own, token) =>
+    collectSlices(execute, { ...sweep, token, signal: own, deleted }),
+  );
   sweep.collected?.(performance.now() - began);
 }

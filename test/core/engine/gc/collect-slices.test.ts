@@ -1,4 +1,5 @@
 /** Slices that nothing refers to go, and no turn that is stored meanwhile loses one that it refers to, whatever its writer knew as stored. */
+import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import { sessionId } from '../../../../core/call/identity.ts';
 import { builtIn } from '../../../../core/call/reader.ts';
@@ -55,7 +56,7 @@ const STEPS: OperationName[] = [
 databaseSuite('collectSlices', (test, database) => {
   const slices = async () => Number((await database().sql('select count(*) as n from svc.slices'))[0]?.n);
   const collect = (execute: Database['execute'] = database().execute) =>
-    collectSlices(execute, { pause, signal: never });
+    exclusively(database().execute, 'gc', never, (signal, token) => collectSlices(execute, { token, pause, signal }));
 
   /** Calls `work` once, before the operation is executed for the first time. */
   const before = (step: OperationName, work: () => Promise<unknown>): Database['execute'] => {
@@ -93,9 +94,9 @@ databaseSuite('collectSlices', (test, database) => {
     assert.equal(await collect(), { slices: 0, bytes: 0, complete: true });
     const all = await slices();
     await removeSession();
-    const { slices: removed, bytes } = await collect();
-    assert.is(removed, all - kept);
-    assert.ok(bytes > 0);
+    const collected = await collect();
+    assert.is(collected?.slices, all - kept);
+    assert.ok(Number(collected?.bytes) > 0);
     assert.is(await slices(), kept);
     assert.is(await assertWhole(database()), 1);
   });
@@ -127,15 +128,61 @@ databaseSuite('collectSlices', (test, database) => {
       assert.is(nodes.length, 2);
     });
 
+  /** As seen by others while a process stands still. */
+  const leaseEnds = () => database().sql(`update svc.work_leases set leased_until = now() - interval '1 s'`);
+
+  for (const step of STEPS)
+    test(`a process that stood still beyond its lease before '${step}' deletes nothing that is read again since`, async () => {
+      const writer = await testIngest(database());
+      await writer.append(plain('read'), null);
+      await writer.append(body('read on'), null);
+      await database().sql('delete from svc.nodes where position = 0');
+      const stillness = before(step, async () => {
+        await leaseEnds();
+        assert.is((await collect())?.complete, true);
+        await rereadSession(database(), builtIn, SESSION);
+      });
+      assert.is((await collect(stillness))?.slices, step === 'closeCollection' ? 1 : 0);
+      assert.is(await assertWhole(database()), 2);
+      const named = await database().sql('select 1 from svc.nodes where position = 0');
+      assert.is(named.length, 2);
+    });
+
+  for (const step of STEPS)
+    test(`a process that stood still beyond its lease before '${step}' does not end the collection of another`, async () => {
+      const writer = await testIngest(database());
+      await writer.append(body('stays', 'two'), null);
+      await writer.append(body('gone'), null);
+      await removeSession();
+      const token = randomUUID();
+      const rewritten = () => database().sql('select 1 from svc.rewritten_sessions');
+      const stillness = before(step, async () => {
+        await leaseEnds();
+        await database().execute('leaseWork', { work: 'gc', token, ms: 60_000 });
+        await database().execute('openCollection', { token });
+        await database().sql(`insert into svc.rewritten_sessions (session_id) values ('${SESSION}')`);
+      });
+      await collect(stillness);
+      const [{ collecting } = {}] = await database().sql('select collecting from svc.installation');
+      assert.is(collecting, true);
+      assert.is((await rewritten()).length, 1);
+      await database().execute('closeCollection', { token, complete: true });
+      await database().execute('releaseWork', { work: 'gc', token });
+      assert.is((await rewritten()).length, 0);
+    });
+
   test('it is stopped without harm, and is then due', async () => {
     const writer = await testIngest(database());
     await writer.append(body('one'), null);
     await removeSession();
     const stopping = new AbortController();
     const execute = before('slicePage', async () => stopping.abort());
-    assert.is((await collectSlices(execute, { pause, signal: stopping.signal })).complete, false);
+    const stopped = await exclusively(database().execute, 'gc', never, (_, token) =>
+      collectSlices(execute, { token, pause, signal: stopping.signal }),
+    );
+    assert.is(stopped?.complete, false);
     assert.is(await database().execute('collectionDue', {}), true);
-    assert.ok((await collect()).slices > 0);
+    assert.ok(Number((await collect())?.slices) > 0);
     assert.is(await database().execute('collectionDue', {}), false);
     assert.is(await slices(), 0);
   });
