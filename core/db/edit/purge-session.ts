@@ -12,6 +12,7 @@ import { lockClaims, settleOwners } from '../store/call-owners.ts';
 import { countPurge, stopWriters } from '../store/purge-count.ts';
 import { forgetInCassettes } from './forget-in-cassettes.ts';
 import { type MadeOfSession, removeMadeInCassettes } from './made-in-cassettes.ts';
+import { mergedInto, removeNames } from './merged-sessions.ts';
 import { sliceReferences } from './slice-references.ts';
 import { replaceByTombstones } from './tombstones.ts';
 
@@ -46,7 +47,7 @@ const DEADLOCK = '40P01';
 /**
  * Looks for slices that nothing else refers to while other writers go on, and deletes them under a lock that stops those: under it, only
  * turns that were stored since are checked. Turns of the session's chain that a correction moved to another session stay; those that it
- * moved here are deleted.
+ * moved here are deleted, with what was made of sessions that were merged into it.
  * @param made slices that a reading of the turns makes, besides those of their recipes
  */
 export async function purgeSession(
@@ -126,8 +127,10 @@ const remove = (db: Sql, { session_id, up_to, turns, reason }: PurgeScope, candi
       nodes: sql`n.raw_turn_id = any(${pgArray(raw_turn_ids)}::bigint[]) and not ${isRemoved(sql`n.session_id`)}`,
     });
     await removeProjections(tx, pgArray(affected));
-    await forgetInCassettes(tx, [session_id]);
-    const made_of_it = await removeMadeInCassettes(tx, [session_id]);
+    const merged = await mergedInto(tx, [session_id]);
+    await removeNames(tx, merged);
+    await forgetInCassettes(tx, [session_id, ...merged]);
+    const made_of_it = await removeMadeInCassettes(tx, [session_id, ...merged]);
     await replaceByTombstones(
       tx,
       raw_turn_ids.map((raw_turn_id) => ({ raw_turn_id, session_id, reason })),

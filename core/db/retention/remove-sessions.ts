@@ -9,6 +9,7 @@ import { markFromScratch } from '../derive/mark-from-scratch.ts';
 import { voidOutlines } from '../derive/revisions.ts';
 import { forgetInCassettes } from '../edit/forget-in-cassettes.ts';
 import { removeMadeInCassettes } from '../edit/made-in-cassettes.ts';
+import { mergedInto, removeNames } from '../edit/merged-sessions.ts';
 import { replaceByTombstones } from '../edit/tombstones.ts';
 import { removeUnused } from '../find/prompts.ts';
 import { pgArray } from '../literals.ts';
@@ -182,11 +183,16 @@ export const removeCells = (db: Sql, { session_ids }: { session_ids: string[] })
          group by day, attributes, project, agent_name, model, provider))`);
   });
 
-/** Deletes what cassettes keep of the sessions, or made of them and nobody edited since. */
+/**
+ * Deletes what cassettes keep of the sessions and of those merged into them, or made of them and nobody edited since. Call it before
+ * `removeTurns`.
+ */
 export const forgetRemoved = (db: Sql, { session_ids }: { session_ids: string[] }): Promise<void> =>
   db.transaction(async (tx) => {
-    await forgetInCassettes(tx, session_ids);
-    await removeMadeInCassettes(tx, session_ids);
+    const merged = await mergedInto(tx, session_ids);
+    await removeNames(tx, merged);
+    await forgetInCassettes(tx, [...session_ids, ...merged]);
+    await removeMadeInCassettes(tx, [...session_ids, ...merged]);
   });
 
 /**
