@@ -7,11 +7,11 @@ export type BackupMarks = {
   up_to: number;
   /** The count by which writers know that their list of stored slices is out of date: one more with each purge and each new partition. */
   purges: number;
+  /** The highest correction_id: calls that come later move turns by corrections, which are left out. */
+  corrections: number;
   // When one of the following changes, the backup does not hold together.
   /** That count without the partitions. */
   removals: number;
-  /** The highest correction_id. */
-  corrections: number;
   /** The highest tombstone_id: retention removes turns without a purge of slices. */
   tombstones: number;
 };
@@ -28,12 +28,12 @@ export type KeptTable = {
 
 /**
  * A session goes on while it is read. Its row is that of the last turn before the mark, unless it has not changed since; one that began
- * later is left out.
+ * later is left out. What later corrections brought or took away is taken back: `since` counts it by the attributions before them.
  */
 const SESSIONS: KeptTable = {
   name: 'svc.sessions',
   key: ['session_id'],
-  source: ({ up_to }) => ({
+  source: ({ up_to, corrections }) => ({
     from: sql`
       svc.sessions t
       left join svc.raw_turns newest
@@ -45,11 +45,30 @@ const SESSIONS: KeptTable = {
                 select b.session_seq, b.turn_hash from svc.tombstones b where b.session_id = t.session_id) l
          where newest.raw_turn_id is not null
          order by l.session_seq desc
-         limit 1) marked on true`,
+         limit 1) marked on true
+      left join (
+        select m.session_id, sum(m.turns) as turns
+          from (select k.session_id, 1 as turns from svc.raw_turn_corrections k where k.correction_id > ${corrections}
+                union all
+                select coalesce(earlier.session_id, r.session_id), -1
+                  from svc.raw_turn_corrections k
+                  join svc.raw_turns r on r.raw_turn_id = k.raw_turn_id
+                  left join lateral (
+                    select e.session_id from svc.raw_turn_corrections e
+                     where e.raw_turn_id = k.raw_turn_id and e.correction_id < k.correction_id
+                     order by e.correction_id desc
+                     limit 1) earlier on true
+                 where k.correction_id > ${corrections}) m
+         group by 1) since on since.session_id = t.session_id`,
     where: sql`(newest.raw_turn_id is null or marked.session_seq is not null)`,
   }),
   instead: {
     turn_count: sql`case when newest.raw_turn_id is null then t.turn_count else marked.session_seq end`,
+    moved_turns: sql`t.moved_turns - coalesce(since.turns, 0)`,
+    // A session that was made for such a correction has no turn here.
+    emptied: sql`t.emptied or (
+      since.turns is not null
+      and case when newest.raw_turn_id is null then t.turn_count else marked.session_seq end + t.moved_turns - since.turns = t.purged_turns)`,
     head_turn_hash: sql`case when newest.raw_turn_id is null then t.head_turn_hash else marked.turn_hash end`,
   },
 };

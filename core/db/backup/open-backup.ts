@@ -57,11 +57,11 @@ export const openBackup = (db: Sql, _args: Record<string, never>): Promise<Backu
     };
   });
 
-/** Whether what was read since the marks were set holds together: turns are only added, unless somebody purges or moves some. */
+/** Whether what was read since the marks were set holds together: turns are only added, and some moved, unless somebody purges some. */
 export async function isBackupWhole(db: Sql, { marks }: { marks: BackupMarks }): Promise<boolean> {
   const now = await marksOf(db);
   const same = (mark: keyof BackupMarks) => now[mark] === marks[mark];
-  return same('removals') && same('corrections') && same('tombstones');
+  return same('removals') && same('tombstones');
 }
 
 async function marksOf(db: Sql): Promise<BackupMarks> {

@@ -15,7 +15,7 @@ type Deps = { execute: Database['execute']; version: string };
 
 /**
  * The bytes of a backup. It ends only when nothing more is read of the database, which may be closed then.
- * @throws {Refusal} backup-broken, when turns were purged or moved while it was made
+ * @throws {Refusal} backup-broken, when turns were purged while it was made
  */
 export async function* writeBackup(deps: Deps): AsyncGenerator<Uint8Array, void> {
   const source = Readable.from(lines(deps));

@@ -1,4 +1,4 @@
-/** GET /v1/admin/backup: the whole record as one stream; what comes in meanwhile is not in it, and a purge meanwhile ends it. */
+/** GET /v1/admin/backup: the whole record as one stream; what comes in or moves meanwhile is not in it, and a purge meanwhile ends it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import * as assert from 'uvu/assert';
@@ -76,6 +76,50 @@ databaseSuite('GET /v1/admin/backup', (test, database) => {
     const [session, ...others] = rowsOf(lines, 'svc.sessions');
     assert.equal([others, session.turn_count, session.head_turn_hash], [[], '1', before?.head]);
   });
+
+  for (const operation of ['backupRows', 'cassetteSchemas'])
+    test(`turns that move to other sessions before '${operation}' are where they were`, async () => {
+      const talk = (n: number, after: number, name?: string) =>
+        capturedCall({
+          ...{ n, format: 'openai.responses', headers: name === undefined ? [] : call(n, name).opened.headers },
+          request: { model: 'gpt-5', input: `Question ${n}`, previous_response_id: `resp_${after}` },
+          response: JSON.stringify({
+            id: `resp_${n}`,
+            object: 'response',
+            status: 'completed',
+            model: 'gpt-5',
+            output: [],
+          }),
+        });
+      await takeIn(database(), [talk(3, 2), talk(4, 3), call(1), call(5, 'other')]);
+      const [turn] = await database().sql('select raw_turn_id from svc.raw_turns order by raw_turn_id desc limit 1');
+      const stored = () => database().sql('select session_id, turn_count, moved_turns from svc.sessions order by 1');
+      const before = await stored();
+      const lines = await linesIn(
+        await backup(
+          meanwhile(operation, async () => {
+            await takeIn(database(), [talk(2, 0, 'talk')]);
+            const headers = { 'content-type': 'application/json' };
+            const to = { harness_id: 'test', harness_session_id: 'made for it', reason: 'test' };
+            const body = JSON.stringify({ raw_turn_id: turn?.raw_turn_id, ...to });
+            const repair = '/v1/admin/raw-turns/attribution-repair';
+            const api = testApi({ execute: database().execute });
+            assert.ok((await api.request(repair, { method: 'POST', headers, body })).ok);
+          }),
+        ),
+      );
+      const moved = (await stored()).map(({ moved_turns }) => Number(moved_turns)).sort((a, b) => a - b);
+      assert.equal(moved, [-2, -1, 1, 2], 'by a call that others wait for, and by hand');
+      assert.is(lines.at(-1).end, true);
+      assert.equal(rowsOf(lines, 'svc.raw_turn_corrections'), []);
+      const rows = rowsOf(lines, 'svc.sessions').filter(
+        ({ turn_count, emptied }) => turn_count !== '0' || emptied === 'f',
+      );
+      assert.equal(
+        rows.map(({ session_id, turn_count, moved_turns }) => [session_id, Number(turn_count), Number(moved_turns)]),
+        before.map(({ session_id, turn_count, moved_turns }) => [session_id, Number(turn_count), Number(moved_turns)]),
+      );
+    });
 
   test('a purge meanwhile leaves no backup that looks whole', async () => {
     await takeIn(database(), [call(1), call(2, 'other')]);
