@@ -57,10 +57,11 @@ export async function promptCalls(
   { session_id, after, limit }: { session_id: string; after: PromptPlace | null; limit: number },
 ): Promise<PromptCall[]> {
   const rows = await db.rows<Columns>(sql`
-    ${select} ${ofSession(session_id)}
-       and ${after === null ? sql`true` : sql`(t.requested_at, t.raw_turn_id) > (${after.requested_at}::timestamptz, ${after.raw_turn_id}::bigint)`}
-     order by t.requested_at, t.raw_turn_id
-     limit ${limit}`);
+    ${select}
+      from (${pageOfIds(session_id, after, limit)}) q
+      join svc.effective_turns e on e.raw_turn_id = q.raw_turn_id
+      ${joins}
+     order by t.requested_at, t.raw_turn_id`);
   return rows.map(promptCall);
 }
 
@@ -125,7 +126,7 @@ const joins = sql`
 const readable = sql`
   t.source = 'wire' and t.format <> '' and ${hasBodies} and coalesce(c.unreadable, '') = '' and ${notDeleted(sql`e.session_id`)}`;
 
-/** The calls that the latest corrections attribute to a session. */
+/** The calls that the latest corrections attribute to a session: all of them. */
 const ofSession = (session_id: string): SQL => sql`
   from (select r.raw_turn_id from svc.raw_turns r where r.session_id = ${session_id}::uuid
         union
@@ -133,6 +134,43 @@ const ofSession = (session_id: string): SQL => sql`
   join svc.effective_turns e on e.raw_turn_id = q.raw_turn_id and e.session_id = ${session_id}::uuid
   ${joins}
  where ${readable}`;
+
+/**
+ * The ids of a page of them. Two disjoint lists, each cut to the page before anything is joined: turns without a correction, which an
+ * index has in this order, and turns that one has moved here.
+ */
+function pageOfIds(session_id: string, after: PromptPlace | null, limit: number): SQL {
+  const page = sql`order by requested_at, raw_turn_id limit ${limit}`;
+  const which = sql`
+    t.source = 'wire' and t.format <> '' and ${behind(after)} and ${notDeleted(sql`${session_id}::uuid`)}`;
+  return sql`
+    (select t.raw_turn_id, t.requested_at
+       from svc.raw_turns t
+      where t.session_id = ${session_id}::uuid and ${which}
+        and ${usually(sql`
+          ${hasBodies} and ${isRead}
+          and (select k.correction_id from svc.raw_turn_corrections k where k.raw_turn_id = t.raw_turn_id limit 1) is null`)}
+     ${page})
+    union all
+    (select t.raw_turn_id, t.requested_at
+       from svc.raw_turn_corrections k
+       join svc.raw_turns t on t.raw_turn_id = k.raw_turn_id
+      where k.session_id = ${session_id}::uuid and ${which} and ${usually(sql`${hasBodies} and ${isRead}`)}
+        and k.correction_id = (select max(n.correction_id) from svc.raw_turn_corrections n where n.raw_turn_id = k.raw_turn_id)
+     ${page})
+    ${page}`;
+}
+
+/** A subquery with one row: of `not exists` the planner may make a hash of all calls that there are. */
+const isRead = sql`coalesce((select c.unreadable from svc.calls c where c.raw_turn_id = t.raw_turn_id), '') = ''`;
+
+/** Half of all rows, as the planner takes it. Of the bare condition it expects next to none, and then reads and sorts the whole session for each page. */
+const usually = (condition: SQL): SQL => sql`case when ${condition} then true else false end`;
+
+const behind = (after: PromptPlace | null): SQL =>
+  after === null
+    ? sql`true`
+    : sql`(t.requested_at, t.raw_turn_id) > (${after.requested_at}::timestamptz, ${after.raw_turn_id}::bigint)`;
 
 function promptCall({
   trace_id,

@@ -1,0 +1,117 @@
+/** The calls of a session by pages: each once, in the order of time, and each page at the cost of what it holds. */
+import { PgDialect } from 'drizzle-orm/pg-core';
+import * as assert from 'uvu/assert';
+import { type PromptCall, type PromptPlace, promptCalls } from '../../../../core/db/read/prompt-calls.ts';
+import type { Sql } from '../../../../core/db/sql.ts';
+import { answer, user } from '../../../support/call-turn.ts';
+import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
+import { journalCall, storeCalls } from '../../../support/stored-calls.ts';
+
+const CALLS = 600;
+const LIMIT = 16;
+
+const turn = (session: string, at: number) =>
+  journalCall(session, { at, says: [user(`Question ${at}`)], answers: answer(`Answer ${at}`) });
+
+const correct = (database: TestDatabase, raw_turn_id: unknown, session_id: unknown) =>
+  database.sql(
+    "insert into svc.raw_turn_corrections (raw_turn_id, kind, session_id, reason) values ($1, 'repair', $2, 'test')",
+    [raw_turn_id, session_id],
+  );
+
+async function pagesOf(database: TestDatabase, session_id: string): Promise<PromptCall[][]> {
+  const pages: PromptCall[][] = [];
+  for (let after: PromptPlace | null = null; ; after = pages.at(-1)?.at(-1) ?? null) {
+    const page: PromptCall[] = await database.execute('promptCalls', { session_id, after, limit: LIMIT });
+    if (page.length === 0) return pages;
+    pages.push(page);
+  }
+}
+
+type Plan = { 'Actual Rows': number; 'Actual Loops': number; 'Rows Removed by Filter'?: number; Plans?: Plan[] };
+
+/** The rows that the parts of a plan read, those too that a condition then removed. */
+const readRows = ({ Plans = [], ...plan }: Plan): number =>
+  (Plans.length === 0 ? (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops'] : 0) +
+  Plans.reduce((sum, below) => sum + readRows(below), 0);
+
+/** Runs the statement under `explain`. */
+async function planOf(database: TestDatabase, run: (db: Sql) => Promise<unknown>): Promise<Plan> {
+  let plan: Plan | undefined;
+  await run({
+    kind: database.kind,
+    rows: async (statement) => {
+      const { sql, params } = new PgDialect().sqlToQuery(statement);
+      const [row] = await database.sql(`explain (analyze, format json) ${sql}`, params);
+      plan = (row as { 'QUERY PLAN': [{ Plan: Plan }] })['QUERY PLAN'][0].Plan;
+      return [];
+    },
+    transaction: () => Promise.reject(new Error('a page has no transaction')),
+    script: () => Promise.reject(new Error('a page has no script')),
+  });
+  if (!plan) throw new Error('Cannot show a plan: nothing was run');
+  return plan;
+}
+
+databaseSuite(
+  'pages of prompts',
+  (test, database) => {
+    test('each call is on one page, those that a correction moved here too, in the order of time', async () => {
+      const times = Array.from({ length: 40 }, (_, i) => 100 + ((i * 17) % 40)); // stored in another order
+      const [own = ''] = await storeCalls(
+        database(),
+        times.map((at) => turn('own', at)),
+      );
+      const [other = ''] = await storeCalls(
+        database(),
+        [90, 105.5, 150].map((at) => turn('other', at)),
+      );
+      const idAt = async (session_id: string, n: number) => {
+        const rows = await database().sql(
+          'select raw_turn_id from svc.raw_turns where session_id = $1 order by requested_at offset $2 limit 1',
+          [session_id, n],
+        );
+        return Number(rows[0]?.raw_turn_id);
+      };
+      await correct(database(), await idAt(other, 1), own); // moved here
+      await correct(database(), await idAt(own, 3), other); // moved away
+      await correct(database(), await idAt(own, 5), other);
+      await correct(database(), await idAt(own, 5), own); // away and back
+      await database().sql("update svc.calls set unreadable = 'test' where raw_turn_id = $1", [await idAt(own, 7)]);
+
+      const pages = await pagesOf(database(), own);
+      assert.equal(
+        pages.map((page) => page.length),
+        [LIMIT, LIMIT, 7],
+      );
+      const read = pages.flat().map(({ raw_turn_id }) => Number(raw_turn_id));
+      const moved = await idAt(other, 1);
+      const expected: number[] = [];
+      for (let n = 0; n < 40; n++) {
+        if (n !== 3 && n !== 7) expected.push(await idAt(own, n));
+        if (n === 5) expected.push(moved);
+      }
+      assert.equal(read, expected);
+      assert.equal((await pagesOf(database(), other)).flat().length, 3);
+
+      await database().sql('insert into svc.session_edits (session_id, deleted_at) values ($1, now())', [own]);
+      assert.equal(await pagesOf(database(), own), []);
+    });
+
+    test('a page reads what it holds, however many calls the session has behind it', async () => {
+      let session_id = '';
+      for (let at = 1000; at < 1000 + CALLS; at += 100)
+        [session_id = ''] = await storeCalls(
+          database(),
+          Array.from({ length: 100 }, (_, i) => turn('long', at + i)),
+        );
+      await database().sql('analyze');
+      const [middle] = await database().execute('promptCalls', { session_id, after: null, limit: 1 });
+      for (const after of [null, middle ?? null]) {
+        const plan = await planOf(database(), (db) => promptCalls(db, { session_id, after, limit: LIMIT }));
+        assert.ok(readRows(plan) <= 16 * LIMIT, `${readRows(plan)} rows: ${JSON.stringify(plan)}`);
+      }
+    });
+  },
+  { readsPlans: true },
+);
