@@ -41,12 +41,21 @@ export const turnsToRead = (
      order by t.raw_turn_id
      limit ${limit}`);
 
-/** The newest correction that concerns a session; 0: none. A reading of the session from before it may have too many or too few turns. */
+/**
+ * The newest correction that concerns a session; 0: none. A reading of the session from before it may have too many or too few turns.
+ * Each turn's newest is looked up by the turn: a condition on corrections would be put to all that there are, whosever they are.
+ */
 export const lastCorrectionOf = (session_id: SQL): SQL => sql`
-  (select coalesce(max(k.correction_id), 0)
-     from svc.raw_turn_corrections k
-    where exists (select 1 from svc.raw_turns o where o.raw_turn_id = k.raw_turn_id and o.session_id = ${session_id})
-       or exists (select 1 from svc.raw_turn_corrections o where o.raw_turn_id = k.raw_turn_id and o.session_id = ${session_id}))`;
+  (select coalesce(max(n.correction_id), 0)
+     from (select o.raw_turn_id from svc.raw_turns o where o.session_id = ${session_id}
+           union all
+           select k.raw_turn_id from svc.raw_turn_corrections k where k.session_id = ${session_id}) c
+    cross join lateral (
+      select k.correction_id
+        from svc.raw_turn_corrections k
+       where k.raw_turn_id = c.raw_turn_id
+       order by k.correction_id desc
+       limit 1) n)`;
 
 export async function lastCorrection(db: Sql, { session_id }: { session_id: string }): Promise<number> {
   const [row] = await db.rows<{ correction_id: number }>(sql`

@@ -1,6 +1,5 @@
 /** How does the database walk a list of fifty thousand sessions? By the index of its order, whatever the page; never by sorting. */
-import { type SQL, sql } from 'drizzle-orm';
-import { PgDialect } from 'drizzle-orm/pg-core';
+import { sql } from 'drizzle-orm';
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { newestTranscriptIn } from '../../../../core/db/derive/transcript-files.ts';
@@ -9,20 +8,10 @@ import { listRawTurns } from '../../../../core/db/read/list-raw-turns.ts';
 import { listSessions } from '../../../../core/db/read/list-sessions.ts';
 import { listTraces } from '../../../../core/db/read/list-traces.ts';
 import { linksOf, spansOf } from '../../../../core/db/read/session-traces.ts';
-import type { Sql } from '../../../../core/db/sql.ts';
 import type { SessionFilter } from '../../../../core/model/browse.ts';
 import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
 import { idOf } from '../../../support/projection-rows.ts';
-
-type Plan = {
-  'Node Type': string;
-  'Index Name'?: string;
-  'Relation Name'?: string;
-  'Actual Rows': number;
-  'Actual Loops': number;
-  'Rows Removed by Filter'?: number;
-  Plans?: Plan[];
-};
+import { explained, nodesOf, type QueryPlan, readRows, shown } from '../../../support/query-plan.ts';
 
 const SESSIONS = 50_000;
 const LIMIT = 50;
@@ -265,39 +254,8 @@ async function fill(database: TestDatabase): Promise<void> {
     await database.sql(statement);
 }
 
-/** How the one statement of a question ran, with its parameters in their places. */
-async function explained(database: TestDatabase, question: (db: Sql) => Promise<unknown>): Promise<Plan> {
-  const statements: SQL[] = [];
-  const db: Sql = {
-    kind: database.kind,
-    rows: (statement) => {
-      statements.push(statement);
-      return Promise.resolve([]);
-    },
-    transaction: () => Promise.reject(new Error('a list is one statement')),
-    script: () => Promise.reject(new Error('a list is one statement')),
-  };
-  await question(db);
-  assert.is(statements.length, 1);
-  const { sql, params } = new PgDialect().sqlToQuery(statements[0] as SQL);
-  const [row] = await database.sql(`explain (analyze, timing off, format json) ${sql}`, params);
-  const answer = row?.['QUERY PLAN'];
-  return (typeof answer === 'string' ? JSON.parse(answer) : answer)[0].Plan;
-}
-
-const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
-
-/** Rows that were taken out of tables and indexes. */
-const readRows = (plan: Plan): number =>
-  nodesOf(plan)
-    .filter((node) => /Scan/.test(node['Node Type']) && node['Node Type'] !== 'Subquery Scan')
-    .reduce(
-      (sum, node) => sum + node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)),
-      0,
-    );
-
 /** The page is cut out of the index; only then, at most, are its few rows joined and put in order again. */
-function walks(plan: Plan, index: string, most = 8 * LIMIT): void {
+function walks(plan: QueryPlan, index: string, most = 8 * LIMIT): void {
   const page = nodesOf(plan).find((node) => node['Node Type'] === 'Limit');
   if (!page) throw new Error(shown(plan));
   const nodes = nodesOf(page);
@@ -309,10 +267,3 @@ function walks(plan: Plan, index: string, most = 8 * LIMIT): void {
   );
   assert.ok(readRows(page) <= most, `${readRows(page)} rows: ${shown(plan)}`);
 }
-
-const shown = (plan: Plan): string =>
-  JSON.stringify(
-    plan,
-    ['Node Type', 'Index Name', 'Relation Name', 'Actual Rows', 'Actual Loops', 'Rows Removed by Filter', 'Plans'],
-    1,
-  );

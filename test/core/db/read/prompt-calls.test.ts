@@ -1,10 +1,9 @@
 /** The calls of a session by pages: each once, in the order of time, and each page at the cost of what it holds. */
-import { PgDialect } from 'drizzle-orm/pg-core';
 import * as assert from 'uvu/assert';
 import { type PromptCall, type PromptPlace, promptCalls } from '../../../../core/db/read/prompt-calls.ts';
-import type { Sql } from '../../../../core/db/sql.ts';
 import { answer, user } from '../../../support/call-turn.ts';
 import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
+import { explained, readRows, shown } from '../../../support/query-plan.ts';
 import { journalCall, storeCalls } from '../../../support/stored-calls.ts';
 
 const CALLS = 600;
@@ -26,31 +25,6 @@ async function pagesOf(database: TestDatabase, session_id: string): Promise<Prom
     if (page.length === 0) return pages;
     pages.push(page);
   }
-}
-
-type Plan = { 'Actual Rows': number; 'Actual Loops': number; 'Rows Removed by Filter'?: number; Plans?: Plan[] };
-
-/** The rows that the parts of a plan read, those too that a condition then removed. */
-const readRows = ({ Plans = [], ...plan }: Plan): number =>
-  (Plans.length === 0 ? (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops'] : 0) +
-  Plans.reduce((sum, below) => sum + readRows(below), 0);
-
-/** Runs the statement under `explain`. */
-async function planOf(database: TestDatabase, run: (db: Sql) => Promise<unknown>): Promise<Plan> {
-  let plan: Plan | undefined;
-  await run({
-    kind: database.kind,
-    rows: async (statement) => {
-      const { sql, params } = new PgDialect().sqlToQuery(statement);
-      const [row] = await database.sql(`explain (analyze, format json) ${sql}`, params);
-      plan = (row as { 'QUERY PLAN': [{ Plan: Plan }] })['QUERY PLAN'][0].Plan;
-      return [];
-    },
-    transaction: () => Promise.reject(new Error('a page has no transaction')),
-    script: () => Promise.reject(new Error('a page has no script')),
-  });
-  if (!plan) throw new Error('Cannot show a plan: nothing was run');
-  return plan;
 }
 
 databaseSuite(
@@ -108,8 +82,8 @@ databaseSuite(
       await database().sql('analyze');
       const [middle] = await database().execute('promptCalls', { session_id, after: null, limit: 1 });
       for (const after of [null, middle ?? null]) {
-        const plan = await planOf(database(), (db) => promptCalls(db, { session_id, after, limit: LIMIT }));
-        assert.ok(readRows(plan) <= 16 * LIMIT, `${readRows(plan)} rows: ${JSON.stringify(plan)}`);
+        const plan = await explained(database(), (db) => promptCalls(db, { session_id, after, limit: LIMIT }));
+        assert.ok(readRows(plan) <= 16 * LIMIT, `${readRows(plan)} rows: ${shown(plan)}`);
       }
     });
   },
