@@ -70,6 +70,12 @@ export const cacheApp = ({ execute, priceOf }: Deps) =>
       const { limit, cursor, ...filter } = c.req.valid('query');
       const list = { route: '/v1/cache/breaks', parameters: { filter: JSON.stringify(filter) } };
       const after = readCursor(list, cursor, Key);
-      const { next, ...page } = await execute('listBreaks', { filter, rules: CACHE_RULES_VERSION, after, limit });
+      const {
+        next,
+        totals: _,
+        ...page
+      } = await execute('listBreaks', {
+        ...{ filter, rules: CACHE_RULES_VERSION, after, limit },
+      });
       return c.json({ ...page, ...(next ? { next_cursor: writeCursor(list, next) } : {}) }, 200);
     });

@@ -123,9 +123,7 @@ async function ofSession(
 async function ofAll({ execute }: Deps, filter: Record<string, unknown>): Promise<Found> {
   const { limit: _, cursor: __, ...query } = readFilter('svc_cache', BreaksQuery, filter);
   const page = await execute('listBreaks', { filter: query, rules: CACHE_RULES_VERSION, after: null, limit: SHOWN });
-  const priced = page.groups.flatMap((group) => group.lost_usd ?? []);
-  const lost_usd = priced.length === 0 ? null : priced.reduce((sum, usd) => sum + usd, 0);
-  const count = page.groups.reduce((sum, { breaks }) => sum + breaks, 0);
+  const { breaks: count, lost_usd } = page.totals;
   const waiting = page.sessions_waiting > 0 ? `; ${page.sessions_waiting} wait to be looked at` : '';
   const head = `${grouped(count)} breaks in ${grouped(page.sessions)} conversations${waiting}, lost ${dollars(lost_usd)}`;
   const sums = page.groups.map((group) => ({ ...group, key: oneLine(group.key, 200) }));

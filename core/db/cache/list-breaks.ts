@@ -19,7 +19,13 @@ const KEYS: Record<BreakFilter['by'], SQL> = {
 };
 const MOST_GROUPS = 200;
 
-export type ListedBreaks = Omit<BreaksPage, 'next_cursor'> & { next: BreakCursor | null };
+/** `totals`: over all groups, also those beyond the page. `lost_usd` null: nothing has a price. */
+export type ListedBreaks = Omit<BreaksPage, 'next_cursor'> & {
+  totals: { breaks: number; lost_usd: number | null };
+  next: BreakCursor | null;
+};
+
+type GroupRow = BreaksPage['groups'][number] & { all_breaks: number; all_lost_usd: number | null };
 
 export async function listBreaks(
   db: Sql,
@@ -31,9 +37,10 @@ export async function listBreaks(
       left join svc.session_rollups f on f.session_id = b.session_id
      where not exists (select 1 from svc.session_edits e where e.session_id = b.session_id and e.deleted_at is not null)
            ${matching(filter)}`;
-  const groups = await db.rows<BreaksPage['groups'][number]>(sql`
+  const groups = await db.rows<GroupRow>(sql`
     select ${KEYS[filter.by]} as key, b.cause, count(*)::int as breaks, sum(b.rewritten_tokens)::bigint as rewritten_tokens,
-           sum(b.lost_usd)::double precision as lost_usd
+           sum(b.lost_usd)::double precision as lost_usd,
+           (sum(count(*)) over ())::int as all_breaks, (sum(sum(b.lost_usd)) over ())::double precision as all_lost_usd
     ${from}
      group by 1, 2
      order by sum(b.lost_usd) desc nulls last, sum(b.rewritten_tokens) desc, 1, 2
@@ -53,7 +60,8 @@ export async function listBreaks(
   const items = rows.slice(0, limit).map((row) => row.break);
   const last = items.at(-1);
   return {
-    groups,
+    groups: groups.map(({ all_breaks: _breaks, all_lost_usd: _usd, ...group }) => group),
+    totals: { breaks: groups[0]?.all_breaks ?? 0, lost_usd: groups[0]?.all_lost_usd ?? null },
     items,
     sessions: counts?.sessions ?? 0,
     sessions_waiting: counts?.waiting ?? 0,
