@@ -11,6 +11,7 @@ export const Reply = z.object({
   stop_reason: z.string(), // the provider's word, verbatim; '' while unknown
   usage: Usage.nullable(), // null when the provider reported none
   service_tier: z.string().optional(), // on which the provider billed, where it reports that beside the usage
+  search_tool: z.string().optional(), // the type of the provider's web search, where its fee depends on that
   usage_verbatim: z.unknown(), // the provider's usage object; streamed parts merged, later values win; null
   complete: z.boolean(), // the document, or the stream's terminal event, was seen
   error: z.object({ type: z.string(), message: z.string() }).nullable(),

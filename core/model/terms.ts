@@ -5,6 +5,7 @@ export type Terms = {
   speed: string; // `standard`, `fast`
   inference_geo: string; // `global`, `us`
   web_searches: number; // run by the provider, billed apiece
+  preview_searches: number; // of the web searches, those of a former tool, which has a fee of its own
   file_searches: number; // in files that the provider holds, billed apiece
   unlisted_fees: boolean; // something ran that has a fee of its own, which no list has
   audio_tokens: number; // within the input and the output
@@ -17,6 +18,7 @@ export const ordinaryTerms: Terms = {
   speed: '',
   inference_geo: '',
   web_searches: 0,
+  preview_searches: 0,
   file_searches: 0,
   unlisted_fees: false,
   audio_tokens: 0,

@@ -27,6 +27,8 @@ export type PriceOf = (provider: string, model: string, at: string, usage: Usage
 
 const SOURCE = 'genai-prices 0.1.8'; // a test compares it with the installed package
 const US_MULTIPLE = '1.1'; // on tokens of all kinds, for the models that let a client request it
+const PREVIEWS_KCOUNT = 25; // USD for a thousand of OpenAI's web search previews on a model that does not reason; the list has only the others
+const PREVIEWS = `web search previews at ${PREVIEWS_KCOUNT} per 1,000`;
 const IN_US = `inference in the US at ${US_MULTIPLE}`;
 
 /**
@@ -51,6 +53,7 @@ export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
   const notes = [
     multiples && `cache writes at ${multiples.for5m} (5 minutes) and ${multiples.for1h} (1 hour) times input`,
     inUs && IN_US,
+    terms && terms.preview_searches > 0 && PREVIEWS,
   ].filter((note) => typeof note === 'string');
   const bill = inUs ? timesBill(tokens, US_MULTIPLE) : tokens;
   const { usd, parts } = fees === '0' ? bill : withOutput(bill, fees);
@@ -132,11 +135,17 @@ const rateOf = (price: ModelPrice[string], inputTokens: number): string | undefi
 };
 
 /** What the provider's own tools cost apiece; null where the list has no price for one that ran. */
-function feesOf(price: ModelPrice, { web_searches, file_searches }: Terms): Usd | null {
-  const web = feeOf(price.web_searches_kcount, web_searches);
+function feesOf(price: ModelPrice, { web_searches, preview_searches, file_searches }: Terms): Usd | null {
+  const web = addFees(
+    feeOf(price.web_searches_kcount, web_searches - preview_searches),
+    feeOf(PREVIEWS_KCOUNT, preview_searches),
+  );
   const files = feeOf(price.storage_searches_kcount, file_searches);
-  return web === null || files === null ? null : addUsd(web, files);
+  return addFees(web, files);
 }
+
+const addFees = (one: Usd | null, other: Usd | null): Usd | null =>
+  one === null || other === null ? null : addUsd(one, other);
 
 /** The list's price is for a thousand of them. */
 function feeOf(thousand: ModelPrice[string], count: number): Usd | null {

@@ -10,7 +10,7 @@ import { errorIn } from './openai-error.ts';
 import { itemIds, itemMessage, referencedItem } from './openai-responses-items.ts';
 import { openaiResponsesPrompt } from './openai-responses-prompt.ts';
 import { failure, streamedResponse } from './openai-responses-stream.ts';
-import { openaiTerms } from './openai-terms.ts';
+import { openaiTerms, SEARCH_PREVIEW } from './openai-terms.ts';
 import { bodyText, replyIn, type StreamEvent, streamEvents } from './sse.ts';
 
 export const openaiResponses: WireFormat<'openai.responses'> = {
@@ -112,9 +112,17 @@ function replyOf(response: Fields, status: string): Reply {
     usage: isFields(response.usage) ? usageOf(response.usage) : null,
     usage_verbatim: isFields(response.usage) ? response.usage : null,
     ...(text(response.service_tier) !== '' && { service_tier: text(response.service_tier) }),
+    ...searchTool(response.tools),
     complete: false,
     error: errorOf(response, status),
   };
+}
+
+/** The answer repeats the tools of its request; the calls of `web_search` and of its preview look alike. */
+function searchTool(tools: unknown): Pick<Reply, 'search_tool'> {
+  const types = (Array.isArray(tools) ? tools : []).map((tool) => text(fields(tool).type));
+  const search_tool = types.find((type) => type.startsWith(SEARCH_PREVIEW));
+  return search_tool === undefined ? {} : { search_tool };
 }
 
 /** All messages of an answer are the assistant's, whether or not they name the role. */

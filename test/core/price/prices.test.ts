@@ -190,6 +190,16 @@ test('searches in files that the provider holds cost their price apiece, beside 
   assert.equal([searched?.usd, searched?.parts.fresh, searched?.parts.output], ['2.0175', '2', '0.0175']);
   assert.is(cost('o1', { file_searches: 1 }), null); // for which the list has no such price
 });
+test('a web search by the preview costs 25 USD per 1,000 where the terms tell it apart, and the source says so', () => {
+  const cost = (preview_searches: number) =>
+    priceOf('openai', 'gpt-4.1', AT, MILLION, onTerms({ web_searches: 2, preview_searches }));
+  // https://platform.openai.com/docs/pricing: 2 + 2 × 10 / 1,000; 2 + 2 × 25 / 1,000
+  assert.equal([cost(0)?.usd, cost(2)?.usd], ['2.02', '2.05']);
+  assert.equal(
+    [cost(0)?.price.source, cost(2)?.price.source],
+    [SOURCE, `${SOURCE}, web search previews at 25 per 1,000`],
+  );
+});
 test('inference in the US costs 1.1 times the tokens, and the source says so', () => {
   const terms = onTerms({ inference_geo: 'us', web_searches: 1 });
   const priced = priceOf('anthropic', 'claude-opus-5', AT, MILLION, terms);

@@ -10,6 +10,7 @@ const silent = {
   speed: '',
   inference_geo: '',
   web_searches: 0,
+  preview_searches: 0,
   file_searches: 0,
   unlisted_fees: false,
   audio_tokens: 0,
@@ -81,6 +82,29 @@ test('of what OpenAI runs on the web only the searches are billed apiece', () =>
   });
   const content = ['search', 'open_page', 'find_in_page', undefined].map(block);
   assert.is(openaiTerms({}, '', content).web_searches, 2);
+});
+test('searches by the preview of the tool are apart on models that do not reason, streamed or not', () => {
+  const searched = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } };
+  const termsOf = (model: string, type: string) => {
+    const tools = [
+      { type: 'function', name: 'f' },
+      { type, search_context_size: 'medium' },
+    ];
+    const response = { object: 'response', status: 'completed', model, tools, output: [searched] };
+    const bytes = (text: string) => new TextEncoder().encode(text);
+    const whole = openaiResponses.reply(bytes(JSON.stringify(response)), 'application/json');
+    const event = JSON.stringify({ type: 'response.completed', response });
+    const stream = openaiResponses.reply(bytes(`event: response.completed\ndata: ${event}\n\n`), 'text/event-stream');
+    assert.equal(openaiResponses.terms(stream), openaiResponses.terms(whole));
+    const { web_searches, preview_searches } = openaiResponses.terms(whole);
+    return [web_searches, preview_searches];
+  };
+  for (const model of ['gpt-4o-2024-08-06', 'gpt-4o-mini', 'gpt-4.1', 'ft:gpt-4.1-mini:org::1'])
+    for (const type of ['web_search_preview', 'web_search_preview_2025_03_11'])
+      assert.equal(termsOf(model, type), [1, 1], `${model} ${type}`);
+  for (const model of ['gpt-5', 'o4-mini', 'o3-2025-04-16', ''])
+    assert.equal(termsOf(model, 'web_search_preview'), [1, 0]);
+  for (const type of ['web_search', 'web_search_2025_08_26']) assert.equal(termsOf('gpt-4o', type), [1, 0], type);
 });
 test('of the tools that OpenAI runs each is billed in its way, and a tool of an MCP server has no fee, whatever its name', () => {
   const termsOf = (...output: object[]) => {

@@ -57,7 +57,8 @@ databaseSuite('svc_cache', (test, database) => {
     );
     const takePlace = async () => () => {};
     const tool = cacheTool({ execute: database().execute, priceOf, takePlace });
-    const called = async (input: object) => await tool.call(input, { signal: new AbortController().signal });
+    const called = async (input: { by?: 'project' }) =>
+      await tool.call(input, { signal: new AbortController().signal });
     const byCause = await called({});
     const byProject = await called({ by: 'project' });
     for (const { text, structured } of [byCause, byProject]) {
