@@ -3,6 +3,7 @@
  * https://platform.openai.com/docs/guides/prompt-caching
  */
 import { fields, text } from './json.ts';
+import { thoughtIn } from './openai-chat-parts.ts';
 import { openaiPictureTokens } from './openai-pictures.ts';
 import { blockPart, declaredTool, kindOfRole, pictureAt, textIn, wholeText } from './prompt-parts.ts';
 import type { BlockPart, PromptShape } from './prompt-shape.ts';
@@ -76,6 +77,8 @@ function contentPart(raw: unknown, role: string, at: BlockPart['at']): BlockPart
     const url = typeof part.image_url === 'string' ? part.image_url : fields(part.image_url).url;
     return blockPart(at, role, 'image', { name: 'image', pictures: [pictureAt(url) ?? ''] });
   }
+  const thought = thoughtIn(part);
+  if (thought !== '') return blockPart(at, role, 'thinking', { text: thought });
   const words = typeof raw === 'string' ? raw : typeof part.refusal === 'string' ? part.refusal : textIn(part);
   return words === null
     ? blockPart(at, role, 'other', { name: type })

@@ -10,6 +10,7 @@ import type { Usage } from '../model/usage.ts';
 import { Unreadable, type WireFormat } from './format.ts';
 import { imageAt } from './image-url.ts';
 import { assertShallow, type Fields, fields, isFields, limit, text, tokens, toolInput } from './json.ts';
+import { growingContent, thoughtIn } from './openai-chat-parts.ts';
 import { openaiChatPrompt } from './openai-chat-prompt.ts';
 import { errorIn } from './openai-error.ts';
 import { openaiTerms } from './openai-terms.ts';
@@ -96,6 +97,7 @@ function part(raw: unknown): ContentBlock {
   }
   if (raw.type === 'text' && typeof raw.text === 'string') return { type: 'text', text: raw.text };
   if (raw.type === 'refusal' && typeof raw.refusal === 'string') return { type: 'refusal', text: raw.refusal };
+  if (thoughtIn(raw) !== '') return { type: 'thinking', thinking: thoughtIn(raw) };
   if (raw.type === 'image_url') {
     const url = isFields(raw.image_url) ? raw.image_url.url : raw.image_url;
     if (typeof url === 'string') return imageAt(url);
@@ -194,6 +196,7 @@ type Call = { id: string; isCustom: boolean; name: string; input: string; parsed
 /** A message under way. Tool calls are distinguished by index, else by their position in the delta; another id begins another call. */
 function growingMessage() {
   const message: Fields = {};
+  const content = growingContent();
   const calls: Call[] = [];
   const current = new Map<number, Call>();
   const append = (target: Fields, key: string, piece: unknown) => {
@@ -209,7 +212,7 @@ function growingMessage() {
   };
   return {
     add(delta: Fields): void {
-      append(message, 'content', contentPiece(delta.content));
+      content.add(delta.content);
       append(message, 'refusal', delta.refusal);
       append(message, 'reasoning_content', text(delta.reasoning_content) || delta.reasoning);
       for (const [position, raw] of (Array.isArray(delta.tool_calls) ? delta.tool_calls : []).entries()) {
@@ -236,13 +239,9 @@ function growingMessage() {
         message.audio = audio;
       }
     },
-    whole: (): Fields => ({ ...message, tool_calls: calls.map(wholeCall) }),
+    whole: (): Fields => ({ ...message, content: content.whole(), tool_calls: calls.map(wholeCall) }),
   };
 }
-
-/** Some providers stream parts instead of text; their text counts. */
-const contentPiece = (content: unknown): string =>
-  Array.isArray(content) ? content.map((piece) => text(fields(piece).text)).join('') : text(content);
 
 function wholeCall({ id, isCustom, name, input, parsedInput }: Call): Fields {
   if (isCustom) return { id, custom: { name, input } };

@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import { canonicalContent } from '../../../core/harness/canonical-content.ts';
 import { Message } from '../../../core/model/bucket.ts';
 import { Reply } from '../../../core/model/reply.ts';
+import { echoed } from '../../../core/provider/echoed.ts';
 import { Unreadable } from '../../../core/provider/format.ts';
 import { openaiChat } from '../../../core/provider/openai-chat.ts';
 import { fixtureFolder } from '../../support/fixtures.ts';
@@ -247,6 +248,52 @@ test('reasoning under either name, once', () => {
     assert.equal(oneShot({ choices: [{ message }] }).content, expected);
     assert.equal(replyTo(chunkEvents([{ choices: [{ delta: message }] }])).content, expected);
   }
+});
+
+test('thoughts and other parts of an answer, streamed as Mistral does, are those of the whole answer and of the history', () => {
+  // https://docs.mistral.ai/capabilities/reasoning: thoughts come in lists, the answer behind them as plain text
+  const thinks = (words: string) => ({ type: 'thinking', thinking: [{ type: 'text', text: words }] });
+  const cites = { type: 'reference', reference_ids: [1, 2] };
+  const deltas = [
+    { role: 'assistant', content: '' },
+    { content: [thinks('Let me ')] },
+    { content: [thinks('think')] },
+    { content: 'The capital' },
+    { content: [{ type: 'text', text: ' is Paris' }] },
+    { content: [cites] },
+    { content: [] },
+    { content: [{ type: 'text', text: '.' }, {}, 7] },
+  ];
+  const message = {
+    role: 'assistant',
+    content: [
+      thinks('Let me think'),
+      { type: 'text', text: 'The capital is Paris' },
+      cites,
+      { type: 'text', text: '.' },
+    ],
+  };
+  const expected = [
+    { type: 'thinking', thinking: 'Let me think' },
+    { type: 'text', text: 'The capital is Paris' },
+    { type: 'reference', content: cites },
+    { type: 'text', text: '.' },
+  ];
+  const streamed = replyTo(chunkEvents(deltas.map((delta) => ({ choices: [{ index: 0, delta }] })))).content;
+  assert.equal(streamed, expected);
+  assert.equal(oneShot({ choices: [{ message }] }).content, expected);
+  assert.equal(openaiChat.message(message).content, expected);
+
+  const alone = [{ content: [thinks('Hm')] }, { content: [{ type: 'text', text: 'A' }] }, { content: 'B' }];
+  const reply = replyTo(chunkEvents(alone.map((delta) => ({ choices: [{ delta }] }))));
+  const node = (content: Message['content']) => canonicalContent(echoed(openaiChat, { role: 'assistant', content }));
+  const history = openaiChat.message({ role: 'assistant', content: 'AB' });
+  assert.equal(
+    node(reply.content),
+    node(history.content),
+    'one node, whether or not the client sends the thoughts back',
+  );
+  assert.equal(node(reply.content), node([{ type: 'text', text: 'AB' }]));
 });
 
 test('a spoken answer is its words', () => {
