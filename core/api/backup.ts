@@ -34,14 +34,16 @@ const backup = createRoute({
   },
 });
 
+const HEAD = {
+  'content-type': 'application/gzip',
+  'content-disposition': 'attachment; filename="svc-backup.jsonl.gz"',
+};
+
 type Deps = { execute: Database['execute']; version: string; log: Logger };
 
 export const backupApp = ({ execute, version, log }: Deps) =>
   routes().openapi(backup, async (c) => {
+    if (c.req.method === 'HEAD') return c.body(null, 200, HEAD) as never; // a backup reads everything, and holds up what removes by itself
     const { writeBackup } = await import('../engine/backup/write-backup.ts'); // rarely needed, so not loaded at the start
-    const head = {
-      'content-type': 'application/gzip',
-      'content-disposition': 'attachment; filename="svc-backup.jsonl.gz"',
-    };
-    return (await chunkStream(c, writeBackup({ execute, version }), head, log)) as never; // binary, as in the contract
+    return (await chunkStream(c, writeBackup({ execute, version }), HEAD, log)) as never; // binary, as in the contract
   });

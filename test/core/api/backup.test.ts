@@ -62,7 +62,21 @@ databaseSuite('GET /v1/admin/backup', (test, database) => {
     assert.equal([end.rows['svc.sessions'], end.rows['svc.raw_turns'], end.lines], [2, 2, lines.length - 1]);
     assert.is(rowsOf(lines, 'svc.raw_turns').length, 2);
     assert.not.ok('svc.spans' in end.rows, 'what is derived is not in it');
-    assert.is((await testApi({ execute: database().execute }).request(PATH, { method: 'HEAD' })).status, 200);
+  });
+
+  test('HEAD has the same headers, and begins no backup', async () => {
+    await takeIn(database(), [call(1)]);
+    const executed: string[] = [];
+    const execute = ((name: OperationName, args: never, options: never) => {
+      executed.push(name);
+      return database().execute(name, args, options);
+    }) as Database['execute'];
+    const head = await testApi({ execute }).request(PATH, { method: 'HEAD' });
+    assert.is(head.status, 200);
+    assert.is(head.headers.get('content-type'), 'application/gzip');
+    assert.match(head.headers.get('content-disposition') ?? '', 'svc-backup.jsonl.gz');
+    assert.is((await head.arrayBuffer()).byteLength, 0);
+    assert.equal(executed, []);
   });
 
   test('turns that come in meanwhile are not in it, and their sessions are as they were', async () => {
