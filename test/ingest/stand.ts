@@ -68,12 +68,12 @@ export type Stand = ReturnType<typeof standIngest>;
 export const writes = ({ value }: Stand, status: string, provider = 'unknown') =>
   value(`svc_ingest_writes_total{provider="${provider}",status="${status}"}`);
 
-export const serveIngest = async (given: Partial<IngestApi> = {}) => {
+export const serveIngest = async (given: Partial<IngestApi> = {}, ownPort = 0) => {
   const stand = standIngest(given);
   const { port, addresses, close } = await serveApp({
     fetch: stand.app.fetch,
     hosts: ['127.0.0.1'],
-    port: 0,
+    port: ownPort,
     what: 'ingest API',
     complaint,
     asksForBodies: true,

@@ -21,10 +21,11 @@ export type FollowOptions = {
   places: Places;
   /** Which of them; default: all. Where it throws, as for a file that is gone, the file counts as not wanted this time. */
   isWanted?: (path: string) => boolean | Promise<boolean>;
-  /** Called at most once for each message. */
+  /** Called at most once for each message: also when what a problem held up was sent afterwards. */
   onProblem?: (message: string) => void;
   /** Overrides the times of this file, for tests. */
   pollMs?: number;
+  reportAfterMs?: number;
 };
 
 export type Following = {
@@ -43,6 +44,9 @@ const PAUSE_FACTOR = 20;
 const SHORTEST_PAUSE_MS = 1_500;
 const MOST_WATCHED = 32;
 const STOP_MS = 5_000;
+/** Services are started beside the harness, and restarted: what fails for less is tried again and not reported. */
+const REPORT_AFTER_MS = 5_000;
+const SENT_AFTERWARDS = 'The transcripts were sent afterwards';
 
 export function followTranscripts(options: FollowOptions): Following {
   const { harness, since, address, folder, places, isWanted = () => true, onProblem = () => {} } = options;
@@ -50,12 +54,15 @@ export function followTranscripts(options: FollowOptions): Following {
   const stopping = new AbortController(); // no further round waits
   const aborting = new AbortController(); // uploads under way end
   const reported = new Set<string>();
-  const report = (error: unknown) => {
-    const message =
-      error instanceof OperatorError ? error.message : `Cannot follow the transcripts: ${(error as Error).name}`;
+  const reportOnce = (message: string) => {
     if (!reported.has(message)) onProblem(message);
     reported.add(message);
   };
+  const report = (error: unknown) =>
+    reportOnce(
+      error instanceof OperatorError ? error.message : `Cannot follow the transcripts: ${(error as Error).name}`,
+    );
+  const failures = openFailures({ report, reportSent: () => reportOnce(SENT_AFTERWARDS), ...options });
   let hasChanged = false; // since the last round began
   let wake = () => {};
   const watched = openWatches(() => {
@@ -101,6 +108,7 @@ export function followTranscripts(options: FollowOptions): Following {
         for (const { reason } of summary?.refused ?? [])
           report(new OperatorError(`Cannot send a transcript: ${reason}`));
         if ((summary?.sent ?? 0) === 0) continue;
+        failures.sent();
         sentPaths.add(file.path);
         const head = await file.source.head(file);
         if (head) sentSessions.add(head.session.harness_session_id);
@@ -113,7 +121,7 @@ export function followTranscripts(options: FollowOptions): Following {
   const loop = async () => {
     while (!stopping.signal.aborted) {
       hasChanged = false;
-      await round(false).catch(report);
+      await round(false).then(failures.ended, failures.failed);
       const woken = new AbortController();
       wake = () => woken.abort();
       if (!hasChanged && !stopping.signal.aborted) await sleepUntil(woken.signal, options.pollMs ?? POLL_MS);
@@ -128,8 +136,9 @@ export function followTranscripts(options: FollowOptions): Following {
       wake();
       const late = setTimeout(() => aborting.abort(), withinMs);
       await ended;
-      if (sources.length > 0 && !aborting.signal.aborted) await round(true).catch(report);
+      if (sources.length > 0 && !aborting.signal.aborted) await round(true).then(failures.ended, failures.failed);
       clearTimeout(late);
+      failures.reportLast();
       watched.set([]);
       return { files: sentPaths.size, sessions: [...sentSessions] };
     },
@@ -138,6 +147,34 @@ export function followTranscripts(options: FollowOptions): Following {
 
 /** A service that is away is tried again in the next round. */
 const RETRY_FOR_MS = 2_000;
+
+type FailureReports = { report(error: unknown): void; reportSent(): void; reportAfterMs?: number };
+
+/** The rounds that failed since the last one that did not: reported once that goes on, or at the end. */
+function openFailures({ report, reportSent, reportAfterMs = REPORT_AFTER_MS }: FailureReports) {
+  let last: { since: number; error: unknown } | null = null;
+  let isReported = false; // and nothing was sent since
+  const reportLast = () => {
+    if (last === null) return;
+    report(last.error);
+    isReported = true;
+  };
+  return {
+    failed(error: unknown): void {
+      last = { since: last?.since ?? performance.now(), error };
+      if (performance.now() - last.since >= reportAfterMs) reportLast();
+    },
+    /** A round ended without a failure. */
+    ended(): void {
+      last = null;
+    },
+    sent(): void {
+      if (isReported) reportSent();
+      isReported = false;
+    },
+    reportLast,
+  };
+}
 
 type Watches = { set(folders: readonly string[]): void };
 

@@ -6,6 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { followTranscripts } from '../../../../core/cli/sync/follow.ts';
 import { serveIngest } from '../../../ingest/stand.ts';
+import { freePort } from '../../../support/free-port.ts';
 import type { Json } from '../../../support/read-api.ts';
 import { eventually } from '../../../support/serve.ts';
 
@@ -87,6 +88,35 @@ test('a service that is not there is reported once, and stopping does not wait f
   assert.ok(performance.now() - startedAt < 4_000);
   assert.is(problems.length, 1);
   assert.match(problems[0] ?? '', 'nobody listens at http://127.0.0.1:9');
+});
+
+test('a service that comes up a moment later is no problem; of one that was away for longer, both are reported', async (context) => {
+  const folder = await projectIn(context.home);
+  await writeFile(join(folder, 'now.jsonl'), line(1));
+  const port = await freePort();
+  for (const [reportAfterMs, expected] of [
+    [60_000, []],
+    [
+      0,
+      [
+        /^Cannot find the service: nobody listens|^Cannot send the transcripts: nobody listens/,
+        /^The transcripts were sent afterwards$/,
+      ],
+    ],
+  ] as const) {
+    const problems: string[] = [];
+    const following = follow(context, {
+      ...{ address: `http://127.0.0.1:${port}`, reportAfterMs, folder: join(context.home, `.svc-${reportAfterMs}`) },
+      onProblem: (message) => void problems.push(message),
+    });
+    await new Promise((passed) => setTimeout(passed, 700));
+    const late = await serveIngest({ installation: () => 'b'.repeat(32) }, port);
+    await eventually('the upload', async () => late.taken.length === 1, 20_000);
+    assert.equal(await following.stop(), { files: 1, sessions: ['now'] });
+    await late.close(0);
+    assert.is(problems.length, expected.length, problems.join('; '));
+    for (const [i, pattern] of expected.entries()) assert.match(problems[i] ?? '', pattern);
+  }
 });
 
 test('a harness whose transcripts are not known is not followed', async (context) => {
