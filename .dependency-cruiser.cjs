@@ -3,7 +3,7 @@ const rooms = [
   '^core/parse-json\\.ts$',
   '^core/redaction/',
   '^core/worker-bootstrap\\.mjs$',
-  '^core/(aborted|built-entry|collect-garbage|collect-when-idle|errors|log|lru-cache|package-root|retry|semaphore|service-flags|start-worker|tls-code|yield-to-listeners)\\.ts$',
+  '^core/(aborted|built-entry|collect-garbage|collect-when-idle|errors|log|log-output|lru-cache|package-root|retry|semaphore|service-flags|start-worker|tls-code|yield-to-listeners)\\.ts$',
   '^core/model/',
   '^core/merkle/',
   '^core/provider/',

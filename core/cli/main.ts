@@ -17,17 +17,18 @@ beginWithFlags();
 process.on('SIGUSR1', () => {});
 
 // A reader that closes the pipe early (`svc contract | head`) is no failure. A service does not end with the reader of its banner, nor does
-// `svc start`, which still has to send what the harness wrote; and what is reported on stderr is never what a command is for.
+// `svc start`, which still has to send what the harness wrote; and what is reported on stderr is never what a command is for. Where both
+// are files on a full disk, a service goes on too.
 const [command = ''] = process.argv.slice(2);
 const isService = ['serve', 'demo'].includes(command);
 const outlivesReader = isService || command === 'start';
 const isClosed = ({ code = '' }: NodeJS.ErrnoException) => code === 'EPIPE' || code === 'EIO'; // EIO: its terminal was closed
 process.stdout.on('error', (error) => {
-  if (!isClosed(error)) throw error;
+  if (!isClosed(error) && !isService) throw error;
   if (!outlivesReader) process.exit(0);
 });
 process.stderr.on('error', (error) => {
-  if (!isClosed(error)) throw error;
+  if (!isClosed(error) && !isService) throw error;
 });
 
 // Where the build made it all is in one file, which loads in half of the time.
