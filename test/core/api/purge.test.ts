@@ -15,6 +15,7 @@ import { standCassette } from '../../support/cassette-stand.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
 import { deriveAll } from '../../support/derive-all.ts';
 import { startEmbedder } from '../../support/embedding-server.ts';
+import { fillHoldingTables, HOLDING_TABLES, heldRows } from '../../support/holding-tables.ts';
 import { type Json, testApi } from '../../support/read-api.ts';
 import { recordsIn, startScriptedLlm } from '../../support/scripted-llm.ts';
 import { standSearch } from '../../support/search.ts';
@@ -176,23 +177,21 @@ databaseSuite('purging a session', (test, database) => {
   test('a table of a cassette that does not let go of its rows does not keep the others', async () => {
     await takeIn(database(), conversation('leaky', 0, 2));
     const cassettes = cassettesOf(database());
-    const tables = `create table notes (session_id uuid primary key, at text);
-      create table kept (note uuid references notes deferrable initially deferred);
+    const tables = `${HOLDING_TABLES}
       create table words (word text, session_id uuid);
       create table "named so" (session_id text);`;
     try {
       await furnished(cassettes, 'notes', { tables });
-      const own = (name: string) => `cassette_notes.${name}`;
-      for (const [into, values] of [
-        ['notes', `('${id('leaky')}', 'x')`],
-        ['kept', `('${id('leaky')}')`],
-        ['words', `('${SECRET}', '${id('leaky')}'), ('fine', '${id('other')}')`],
-        ['"named so"', `('${id('leaky')}')`],
-      ])
-        await database().sql(`insert into ${own(into ?? '')} values ${values}`);
+      await fillHoldingTables(database(), 'notes', id('leaky'));
+      await database().sql(
+        `insert into cassette_notes.words values ('${SECRET}', '${id('leaky')}'), ('fine', '${id('other')}')`,
+      );
+      await database().sql(`insert into cassette_notes."named so" values ('${id('leaky')}')`);
       assert.is((await purge('leaky')).raw_turns, 2);
-      const count = async (name: string) => (await database().sql(`select 1 as one from ${own(name)}`)).length;
-      assert.equal([await count('notes'), await count('words'), await count('"named so"')], [1, 1, 1]);
+      assert.equal(await heldRows(database(), 'notes'), [1, 1, 1, 1]);
+      const words = await database().sql('select word from cassette_notes.words');
+      assert.equal(words, [{ word: 'fine' }]);
+      assert.is((await database().sql('select 1 as one from cassette_notes."named so"')).length, 1);
     } finally {
       await database().execute('removeCassette', { name: 'notes' });
       await cassettes.close();

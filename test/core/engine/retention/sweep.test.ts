@@ -15,8 +15,10 @@ import {
   storingMeanwhile,
   sweep,
 } from '../../../support/aged-sessions.ts';
+import { cassettesOf, furnished } from '../../../support/cassette-database.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { deriveAll } from '../../../support/derive-all.ts';
+import { fillHoldingTables, HOLDING_TABLES, heldRows } from '../../../support/holding-tables.ts';
 import { testIngest } from '../../../support/ingested-turns.ts';
 import { assertWhole } from '../../../support/stored-bytes.ts';
 
@@ -184,6 +186,22 @@ databaseSuite('retention', (test, database) => {
       await database().sql('select 1 from svc.session_removals union all select 1 from svc.session_edits'),
       [],
     );
+  });
+
+  test('a cassette whose tables do not let go of their rows holds up no sweep', async () => {
+    await store({ old: { turns: 2, days: 50 }, kept: { turns: 1, days: 1 } });
+    const cassettes = cassettesOf(database());
+    try {
+      await furnished(cassettes, 'notes', { tables: HOLDING_TABLES });
+      await fillHoldingTables(database(), 'notes', session('old'));
+      assert.is((await sweep(database(), { days: 30 }))?.raw_turns, 2);
+      assert.equal(await heldRows(database(), 'notes'), [1, 1, 1, 1]);
+      assert.is(await sweep(database(), { days: 30 }), null, 'it has come to its end');
+      assert.equal(await listed(database()), [session('kept')]);
+    } finally {
+      await database().execute('removeCassette', { name: 'notes' });
+      await cassettes.close();
+    }
   });
 
   test('a turn that comes in while its session is being removed stays', async () => {
