@@ -18,15 +18,17 @@ export type ValueRange = { start: number; end: number };
 /**
  * The ranges of the values of an object's top-level members, however deep these nest; of a repeated key the last one, as for JSON
  * parsers. null: the body is no JSON object. The inside of the values is not checked: whether it is JSON shows only when it is parsed.
+ * @param most so many members are read, and what follows them is not
  */
-export function membersOf(body: Uint8Array): Map<string, ValueRange> | null {
+export function membersOf(body: Uint8Array, most = Number.POSITIVE_INFINITY): Map<string, ValueRange> | null {
   const bytes = bufferOf(body);
   const members = new Map<string, ValueRange>();
   let at = afterSpace(bytes, afterMark(bytes));
   if (bytes[at] !== OPEN_BRACE) return null;
   at = afterSpace(bytes, at + 1);
-  while (bytes[at] !== CLOSE_BRACE) {
-    if (members.size > 0) {
+  for (let count = 0; bytes[at] !== CLOSE_BRACE; count++) {
+    if (count === most) return members;
+    if (count > 0) {
       if (bytes[at] !== COMMA) return null;
       at = afterSpace(bytes, at + 1);
     }

@@ -52,12 +52,13 @@ export function eventIn(message: Uint8Array): SocketEvent | null {
   };
 }
 
+const MAX_MEMBERS = 1_000; // the message holds up all calls while it is read; a request has some twenty
 const MAX_MEMBER_BYTES = 2048;
 const MAX_RESPONSE_BYTES = 262_144; // it repeats the instructions and tools of its request
 
-/** Reads the value of a top-level member; undefined where there is none, and where it is longer than `maxBytes`. */
+/** Reads the value of one of the first top-level members; undefined where there is none, and where it is longer than `maxBytes`. */
 function memberReader(message: Uint8Array): ((key: string, maxBytes?: number) => unknown) | null {
-  const members = membersOf(message);
+  const members = membersOf(message, MAX_MEMBERS);
   if (!members) return null;
   return (key, maxBytes = MAX_MEMBER_BYTES) => {
     const range = members.get(key);

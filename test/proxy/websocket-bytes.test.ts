@@ -78,6 +78,26 @@ for (const compressed of [false, true]) {
   });
 }
 
+test('a request of a hundred thousand members passes and is captured as it came', async () => {
+  const { stand, upstream, all } = await openRaw(AGREED, (socket) =>
+    socket.on('data', (bytes) => upstream.received.push(bytes)),
+  );
+  const members = Array.from({ length: 100_000 }, (_, n) => `"k${n}":${n}`).join(',');
+  const request = create.replace(/\}$/, `,${members}}`);
+  const sent = frame(request, { mask: true });
+  const client = await rawClient(stand.port, handshake());
+  await client.sees('\r\n\r\n');
+  client.write(sent);
+  await until(() => all().length >= sent.length, 'the request');
+  upstream.socket?.write(Buffer.concat(answer.map((text) => frame(text))));
+  assert.equal(await stand.outcomes(2), ['openai not_a_turn', 'openai captured']);
+  assert.ok(all().equals(sent));
+  const [call] = stand.kept;
+  assert.is(Buffer.concat(call?.requestChunks ?? []).toString(), request);
+  assert.is(Buffer.concat(call?.replied ?? []).toString(), answer.map((text) => `${text}\n`).join(''));
+  client.socket.destroy();
+});
+
 test('reading the copy does not touch bytes that an upstream has yet to take', async () => {
   const { stand, upstream, all } = await openRaw(AGREED, (socket) => socket.pause());
   const text = JSON.stringify({ type: 'response.create', input: 'z'.repeat(12_000_000) });

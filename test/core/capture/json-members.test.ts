@@ -49,6 +49,15 @@ test('a key may have any name', () => {
   ]);
 });
 
+test('of more members than wanted the first ones are read, whatever follows', () => {
+  const read = (text: string) => [...(membersOf(Buffer.from(text), 2) ?? []).keys()];
+  assert.equal(read('{"a":1,"b":2,"c":3}'), ['a', 'b']);
+  assert.equal(read('{"a":1,"a":2,"c":3}'), ['a']);
+  assert.equal(read('{"a":1,"b":2,torn'), ['a', 'b']);
+  assert.equal(read('{"a":1,"b":2}'), ['a', 'b']);
+  assert.equal(read('{"a":1 "b":2}'), []);
+});
+
 test('what is no JSON object has no members', () => {
   for (const text of [
     '',

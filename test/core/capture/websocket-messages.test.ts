@@ -66,4 +66,18 @@ test('an event tells its lane, its number, an error’s status and what it goes 
   assert.is(eventIn(bytes({ type: 'response.failed', status: 500 }))?.status, null);
 });
 
+test('of a message with a million members only the first ones are read, since all calls wait meanwhile', () => {
+  const members = Array.from({ length: 1_000_000 }, (_, n) => `"k${n}":0`).join(',');
+  const message = bytes(`{"type":"response.create","stream_id":"a",${members},"stream_id":"b"}`);
+  const event = bytes(`{"type":"response.completed",${members}}`);
+  const repeated = bytes(`{"type":"response.create",${Array(1_000_000).fill('"k":0').join(',')}}`);
+  const from = performance.now();
+  assert.equal(socketRequestIn(message), { kind: 'create', lane: 'a', previous_response_id: '' });
+  assert.is(eventIn(event)?.kind, 'end');
+  assert.is(socketRequestIn(repeated)?.kind, 'create');
+  assert.is(socketRequestIn(bytes(`{${members},"type":"response.create"}`)), null, 'a type behind them is not seen');
+  const took = performance.now() - from;
+  assert.ok(took < 300, `${took} ms`); // in truth less than 5 ms and the making of the last message; it was several seconds
+});
+
 test.run();
