@@ -26,16 +26,16 @@ function resumed(body: Uint8Array, previous: KnownCut): SharedCut | null {
   const shift = body.byteLength - previous.body.byteLength;
   let rejoinedAt = -1; // index among this body's pieces
   let rejoinedFrom = -1; // index among the previous ones
+  let repeated = false; // a key of the rest, which is still to come: no cut can be resumed, so nothing more is compared
 
   const rejoin = (section: Section, at: number, before: readonly Piece[]): Piece[] | null => {
-    if (at < suffixStart) return null;
+    if (repeated || at < suffixStart) return null;
     const index = indexOfEnd(previous.pieces, at - shift);
     if (previous.pieces[index]?.section !== section) return null;
     const rest = previous.pieces.slice(index + 1);
-    const repeated = rest.some(
-      (piece) => piece.section && piece.section !== section && before.some((b) => b.section === piece.section),
-    );
-    if (repeated) return null; // a repeated key: the full scan handles it
+    const cutBefore = new Set(before.map((piece) => piece.section));
+    repeated = rest.some((piece) => piece.section && piece.section !== section && cutBefore.has(piece.section));
+    if (repeated) return null;
     rejoinedAt = before.length;
     rejoinedFrom = index + 1;
     return rest.map(({ section, start, end }) => ({ section, start: start + shift, end: end + shift }));

@@ -283,4 +283,28 @@ test('of one more message only that message and what touches it is new', () => {
   assert.is(cut.same.filter((index) => index === -1).length, 1);
 });
 
+test('a key that is repeated in the rest of a long body is looked for once', () => {
+  const messages = `"messages":[${Array(16_000).fill('{}').join(',')}]`;
+  const previous = bytes(`{"tools":[{"a":1}],${messages},"system":["S"]}`);
+  const body = bytes(`{"tools":[{"a":1}],"system":["X"],${messages},"system":["S"]}`);
+  const known = { ...cutOf(previous), body: previous };
+  const from = performance.now();
+  const { pieces } = cutAfter(body, known);
+  const took = performance.now() - from;
+  assert.equal(pieces, sliceBody(body));
+  assert.ok(took < 500, `${took} ms`); // in truth some 10 ms; when each element looked anew, it took seconds
+});
+
+test('a long rest after a long beginning is compared by its keys', () => {
+  const many = (name: string, first: string) => `"${name}":[${first}${',{}'.repeat(16_000)},{"b":1}]`;
+  const previous = bytes(`{${many('messages', '1')},"x":[1],${many('tools', '2')}}`);
+  const body = bytes(`{${many('messages', '1').replace('"b"', '"c"')},"x":[1],${many('tools', '2')}}`);
+  const known = { ...cutOf(previous), body: previous };
+  const from = performance.now();
+  const cut = cutAfter(body, known);
+  const took = performance.now() - from;
+  assert.equal(cut.pieces, sliceBody(body));
+  assert.ok(took < 200, `${took} ms`);
+});
+
 test.run();
