@@ -67,7 +67,7 @@ function withoutFront(content: string): string {
   const front = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(content);
   if (!front) return content;
   try {
-    const parsed: unknown = parse(front[1] ?? '');
+    const parsed: unknown = parse(front[1] ?? '', { logLevel: 'error' }); // a warning would quote the text on stderr
     return isObject(parsed) && 'name' in parsed ? content.slice(front[0].length) : content;
   } catch {
     return content; // a horizontal rule, followed by text that is no YAML

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
-import { skillMd, slugOf, type Written } from '../../../cassettes/skills/skill-md.ts';
+import { skillMd, skillText, slugOf, type Written } from '../../../cassettes/skills/skill-md.ts';
 import { skillProblems, skillTextProblems } from '../../support/agent-skills.ts';
 
 const test = suite('skill.md');
@@ -114,6 +114,20 @@ test('written into a folder of its name, it is accepted', async () => {
   } finally {
     await rm(folder, { recursive: true });
   }
+});
+
+test('front matter that YAML warns of puts nothing of it on stderr, and broken one is content', async () => {
+  const warnings: string[] = [];
+  const listener = (warning: Error) => void warnings.push(warning.message);
+  process.on('warning', listener);
+  const text = (content: string) => skillText({ name: 'n', content });
+  assert.is(text('---\nname: !x the-secret-words\n---\nbody'), 'body');
+  assert.is(text('---\nname: n\n? {a: the-secret-words}\n: 1\n---\nbody'), 'body');
+  for (const content of ['---\nname: "torn\n---\nbody', '---\nname: a: b\n---\nbody'])
+    assert.is(text(content), content);
+  await new Promise((done) => setImmediate(done)); // a warning is emitted in the next tick
+  process.off('warning', listener);
+  assert.equal(warnings, []);
 });
 
 test.run();
