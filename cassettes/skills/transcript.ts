@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Env } from '../../core/cassette/contract.ts';
 import { parseJson } from '../../core/parse-json.ts';
-import { masked } from './mask.ts';
+import { MASKED, masked } from './mask.ts';
 import { SkillRefusal } from './refused.ts';
 
 type Core = NonNullable<Env['CORE']>;
@@ -55,14 +55,34 @@ export async function stepsOf(
 
 const TAIL = 0.4; // of the characters
 
-/** Steps from both ends that fit; at least the first. */
+/** Steps from both ends that fit, the first one in any case: where it is too long by itself, as much of it as there is room for. */
 export function fitting(steps: readonly TranscriptStep[], characters: number): TranscriptStep[] {
   if (sizeOf(steps) <= characters) return [...steps];
-  const fittingHead = fittingCount(steps, characters * (1 - TAIL));
-  const headCount = Math.max(1, fittingHead);
-  const tailCount = fittingCount([...steps.slice(headCount)].reverse(), characters * TAIL);
-  return [...steps.slice(0, headCount), ...steps.slice(steps.length - tailCount)];
+  const [first, ...others] = steps;
+  if (!first) return [];
+  if (others.length === 0) return [shortened(first, characters)];
+  const headRoom = Math.floor(characters * (1 - TAIL));
+  const fittingHead = fittingCount(steps, headRoom);
+  const head = fittingHead === 0 ? [shortened(first, headRoom)] : steps.slice(0, fittingHead);
+  const rest = steps.slice(head.length);
+  const tailCount = fittingCount([...rest].reverse(), characters * TAIL);
+  return [...head, ...rest.slice(rest.length - tailCount)];
 }
+
+/** A step in at most so many characters; in less than a fence needs it is a few words all the same, so that the model has one to go by. */
+function shortened({ utterances, ...step }: TranscriptStep, characters: number): TranscriptStep {
+  const fences = utterances.length * FENCE;
+  const shown = characters - fences >= utterances.length * FEWEST ? utterances : utterances.slice(0, 1);
+  let left = Math.max(characters - shown.length * FENCE, Math.min(characters, FEWEST));
+  const fitted = shown.map(({ by, text }, i) => {
+    const short = clippedWithin(text, Math.floor(left / (shown.length - i)));
+    left -= short.length;
+    return { by, text: short };
+  });
+  return { ...step, utterances: fitted };
+}
+
+const FEWEST = 80; // characters of an utterance that are worth a fence
 
 /** How many steps fit, counted from the first. */
 function fittingCount(steps: readonly TranscriptStep[], characters: number): number {
@@ -180,12 +200,31 @@ function plain(value: unknown, depth = 0): string {
 /** Deeper values are of no use to a reader, and each level copies the text once more. */
 const DEEPEST = 50;
 
-/** The beginning of a text and a little of its end. */
+/** The beginning of a text and a little of its end, with a line between them that says how much is left out. */
 function clipped(text: string, most: number): string {
   if (text.length <= most) return text;
   const end = Math.floor(most / 4);
   const left = text.length - most;
-  return `${text.slice(0, most - end)}\n[… ${left} characters left out …]\n${text.slice(-end)}`;
+  return `${beginningOf(text, most - end)}\n[… ${left} characters left out …]\n${endOf(text, end)}`;
+}
+
+const OMISSION = 48; // characters of the line between, at most
+
+/** The same in at most so many characters, that line included. */
+function clippedWithin(text: string, most: number): string {
+  if (text.length <= most) return text;
+  return most < 2 * OMISSION ? beginningOf(text, most) : clipped(text, most - OMISSION);
+}
+
+const beginningOf = (text: string, length: number): string => text.slice(0, cutAround(text, length).start);
+const endOf = (text: string, length: number): string => text.slice(cutAround(text, text.length - length).end);
+
+/** Where a text may be cut at `at`, before or after what stands there: neither within a mask nor within a character. */
+function cutAround(text: string, at: number): { start: number; end: number } {
+  const start = text.lastIndexOf(MASKED, at - 1);
+  if (at > 0 && start !== -1 && at < start + MASKED.length) return { start, end: start + MASKED.length };
+  const isWithin = /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, at - 1), at + 1));
+  return isWithin ? { start: at - 1, end: at + 1 } : { start: at, end: at };
 }
 
 const MOST_BYTES = 32 * 1024 * 1024;
