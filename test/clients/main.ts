@@ -1,4 +1,4 @@
-/** Do real Claude Code, Codex, Gemini CLI, opencode, pi and Python's libraries work through the proxy? `npm run test:clients` installs them into this folder and runs
+/** Do real Claude Code, Codex, Gemini CLI, opencode, pi, Vercel's AI SDK and Python's libraries work through the proxy? `npm run test:clients` installs them into this folder and runs
  *  what asks that; `npm run test:clients -- codex pi` those alone. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ const SUITE_MS = 300_000;
 /** Each in a process of its own: this file again, with this word and its name. */
 const ONE = '--one';
 const suites: Record<string, () => Promise<unknown>> = {
+  'ai-sdk': () => import('./ai-sdk.ts'),
   'claude-code': () => import('./claude-code.ts'),
   codex: () => import('./codex.ts'),
   gemini: () => import('./gemini.ts'),

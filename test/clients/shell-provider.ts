@@ -33,6 +33,7 @@ type RequestBody = {
   messages?: Item[];
   input?: Item[];
   generate?: boolean;
+  store?: boolean;
 };
 
 export async function startShellProvider(): Promise<ShellProvider> {
@@ -159,8 +160,11 @@ function openaiAnswer(response: ServerResponse, body: RequestBody, id: string): 
   response.end(body.stream ? namedEvents(responseEvents(document)) : JSON.stringify(document));
 }
 
-/** `generate: false` warms a socket up, and is answered with nothing. */
-function openaiDocument({ model = '', input = [], generate = true }: RequestBody, id: string): ResponseDocument {
+/** `generate: false` warms a socket up, and is answered with nothing. An answer is stored unless the request says otherwise. */
+function openaiDocument(
+  { model = '', input = [], generate = true, store = true }: RequestBody,
+  id: string,
+): ResponseDocument {
   const printed = shellOutput(input.findLast(({ type }) => type === 'function_call_output')?.output);
   const item =
     printed === null
@@ -180,6 +184,11 @@ function openaiDocument({ model = '', input = [], generate = true }: RequestBody
           content: [{ type: 'output_text', text: answerTo(printed), annotations: [] }],
         };
   const usage = { input_tokens: 100, output_tokens: 10, total_tokens: 110 };
-  const output = generate ? [item] : [];
-  return { id: `resp_${id}`, object: 'response', status: 'completed', error: null, model, output, usage };
+  const thoughts = store && model === 'gpt-5' ? [{ id: `rs_${id}`, type: 'reasoning', summary: [] }] : [];
+  const output = generate ? [...thoughts, item] : [];
+  const created_at = Math.floor(Date.now() / 1000);
+  return {
+    ...{ id: `resp_${id}`, object: 'response' as const, created_at, status: 'completed', error: null },
+    ...{ model, store, output, usage },
+  };
 }
