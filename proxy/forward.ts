@@ -223,6 +223,9 @@ function cut(outgoing: ServerResponse): void {
   else outgoing.destroy(); // pipelined: this response never gets the connection
 }
 
+/** Bytes that wait for the client. Beyond that what comes before a response is dropped: Node's client cannot hold up who sends it. */
+const MAX_WAITING_BYTES = 262_144;
+
 /** Passes on `100 Continue`, early hints and the like, which only the upstream sends. */
 function passInformation(
   incoming: IncomingMessage,
@@ -236,8 +239,10 @@ function passInformation(
     outgoing.writeContinue(); // by Node's own method, so that Node keeps the connection
     return;
   }
+  const { socket } = outgoing;
+  if (!socket || socket.writableLength > MAX_WAITING_BYTES) return;
   const lines = pairs(rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
-  outgoing.socket?.write(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n`, 'latin1');
+  socket.write(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n`, 'latin1');
 }
 
 function sendFailure(outgoing: ServerResponse, body: string): void {

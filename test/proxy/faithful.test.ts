@@ -245,6 +245,31 @@ test('1xx answers come before the answer, as they were', async () => {
   );
 });
 
+test('of 1xx answers without end a client that does not read gets some, and then the answer', async () => {
+  const head = `HTTP/1.1 103 Early Hints\r\nLink: <${'a'.repeat(4_000)}>\r\n\r\n`;
+  const heads = Buffer.from(head.repeat(100), 'latin1');
+  const sent = 120; // 48 MB
+  let done = false;
+  const stand = await openStand([
+    async (_request, outgoing) => {
+      for (let i = 0; i < sent; i++)
+        if (!outgoing.socket?.write(heads)) await new Promise((taken) => outgoing.socket?.once('drain', taken));
+      done = true;
+      send(outgoing, { body: 'the answer' });
+    },
+  ]);
+  const client = await rawClient(stand.port);
+  client.socket.pause();
+  client.write('GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n');
+  await until(() => done, 'the upstream to have sent all');
+  client.socket.resume();
+  await client.closed;
+  const [hints = '', answer = ''] = client.received().toString('latin1').split('HTTP/1.1 200 OK\r\n');
+  assert.match(answer, /the answer/);
+  assert.is(hints, head.repeat(hints.length / head.length), 'those that came are whole');
+  assert.ok(hints.length > 0 && hints.length < (sent * heads.length) / 2, `${hints.length} bytes`); // what the kernel took, and a little more
+});
+
 test('connections are used again on both sides, and pipelined requests answered in order', async () => {
   const stand = await openStand((request) => ({ body: request.url }));
   const client = await rawClient(stand.port);
