@@ -110,6 +110,7 @@ function scan(
 ): Cut | null {
   let regular = true;
   const scanning: Scanning = { body, pieces, rejoin, mostDepth, mostPieces, glueStart: 0 };
+  const firstOf = firstPieces(pieces);
   let at: number;
 
   const resumeAt = pieces.at(-1);
@@ -134,13 +135,12 @@ function scan(
     at = afterSpace(body, keyEnd);
     if (body[at] !== COLON) return null;
     at = afterSpace(body, at + 1);
-    if (section && pieces.some((piece) => piece.section === section)) {
-      for (const piece of pieces) if (piece.section === section) piece.section = null;
-      regular = false;
-    }
+    if (section && uncut(pieces, section, firstOf)) regular = false;
     if (section && body[at] === OPEN_BRACKET) {
+      const before = pieces.length;
       const after = cutArray(scanning, section, at + 1, false);
       if (after === 'rejoined') return { pieces, regular };
+      if (pieces.length > before) firstOf.set(section, before + 1); // behind what lies before the array
       at = after;
     } else {
       at = afterValue(body, at, mostDepth);
@@ -154,6 +154,23 @@ function scan(
   if (at >= body.length || afterSpace(body, at + 1) !== body.length) return null;
   pieces.push({ section: null, start: scanning.glueStart, end: body.length });
   return { pieces: regular ? pieces : joined(pieces), regular };
+}
+
+/** Where the pieces of each section begin: they stand one behind the other, and a search at each of many keys would cost their product. */
+function firstPieces(pieces: readonly Piece[]): Map<Section, number> {
+  const firstOf = new Map<Section, number>();
+  for (const [index, { section }] of pieces.entries())
+    if (section && !firstOf.has(section)) firstOf.set(section, index);
+  return firstOf;
+}
+
+/** Takes back the cuts of a section whose key is repeated. @returns whether there were any */
+function uncut(pieces: readonly Piece[], section: Section, firstOf: Map<Section, number>): boolean {
+  const first = firstOf.get(section);
+  if (first === undefined) return false;
+  firstOf.delete(section);
+  for (let i = first; pieces[i]?.section === section; i++) (pieces[i] as Piece).section = null;
+  return true;
 }
 
 /** Cuts the elements from `from` to the closing bracket; returns the offset after it, -1 when torn, 'rejoined' when done. */

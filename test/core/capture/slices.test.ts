@@ -295,6 +295,16 @@ test('a key that is repeated in the rest of a long body is looked for once', () 
   assert.ok(took < 500, `${took} ms`); // in truth some 10 ms; when each element looked anew, it took seconds
 });
 
+test('keys that are repeated thousands of times cost the time of reading them', () => {
+  const empty = `{"tools":[${Array(32_000).fill('0').join(',')}],${Array(60_000).fill('"messages":[]').join(',')}}`;
+  const filled = `{${Array(16_000).fill('"messages":[1]').join(',')}}`;
+  const from = performance.now();
+  assert.is(sliceBody(bytes(empty)).filter(({ section }) => section === 'tools').length, 32_000);
+  assert.is(sliceBody(bytes(filled)).filter(({ section }) => section === 'messages').length, 1);
+  const took = performance.now() - from;
+  assert.ok(took < 1_000, `${took} ms`); // in truth some 50 ms; it was 16 s
+});
+
 test('a long rest after a long beginning is compared by its keys', () => {
   const many = (name: string, first: string) => `"${name}":[${first}${',{}'.repeat(16_000)},{"b":1}]`;
   const previous = bytes(`{${many('messages', '1')},"x":[1],${many('tools', '2')}}`);
