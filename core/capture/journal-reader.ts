@@ -23,6 +23,7 @@ import { KIND } from './journal-record.ts';
 import { type Runs, removableSegments, removeIfEmpty, removeSegments } from './journal-removal.ts';
 import { type JournalRun, type OpenCall, PIECE_BYTES } from './journal-run.ts';
 import { openScan } from './journal-scan.ts';
+import { type SetBackRun, setBackRuns } from './journal-set-back.ts';
 import { DAMAGED_AFTER_MS } from './journal-windows.ts';
 
 export type JournalReader = {
@@ -38,6 +39,13 @@ export type JournalReader = {
   read(limit: { entries: number; bytes: number }): Promise<JournalEntry[]>;
   /** The database has all entries of that run up to this position. */
   committed(position: JournalPosition): void;
+  /** The last position of each run that was committed, or that was stored when the reader was opened. */
+  committedPositions(): readonly JournalPosition[];
+  /**
+   * Begins again behind other positions: those of a database that has lost its last commits. Not while a read is under way.
+   * @returns what it lacks
+   */
+  reopen(positions: readonly JournalPosition[]): SetBackRun[];
   /** When the oldest call ended that was delivered and is not committed yet, in milliseconds since 1970; null: there is none. */
   oldest(): number | null;
   /** Whether open calls hold segments out of which they are carried forward once all that was delivered is committed. */
@@ -65,11 +73,18 @@ type Options = {
 
 /** @param positions as stored in the database; runs that are not among them have not been read at all */
 export function openJournalReader(options: Options): JournalReader {
-  const runs = openRuns(options);
+  let runs = openRuns(options);
+  let live: LiveRun = { runId: options.liveRunId, written: null };
+  let known = byRun(options.positions);
   const reading = { run: 0 }; // index of the run that is being read; those before it have been
+  const written = (segment: number, byteOffset: number) => {
+    live = { ...live, written: { segment, byteOffset } };
+    runs.all.find((run) => run.live)?.scan.written(segment, byteOffset);
+  };
   return {
-    written: (segment, byteOffset) => runs.all.find((run) => run.live)?.scan.written(segment, byteOffset),
+    written,
     nextRun: (runId) => {
+      live = { runId, written: null };
       for (const run of runs.all.filter(({ live }) => live)) {
         run.live = false;
         run.scan.ended();
@@ -86,7 +101,20 @@ export function openJournalReader(options: Options): JournalReader {
       reportOrphanedEnds(runs);
       return delivery.entries;
     },
-    committed: (position) => committed(runs, position),
+    committed: (position) => {
+      known.set(position.run_id, position);
+      committed(runs, position);
+    },
+    committedPositions: () => [...known.values()],
+    reopen: (positions) => {
+      const setBack = setBackRuns(options.folder, [...known.values()], positions);
+      for (const run of runs.all) run.scan.close();
+      runs = openRuns({ ...options, positions, liveRunId: live.runId });
+      reading.run = 0;
+      known = byRun(positions);
+      if (live.written) written(live.written.segment, live.written.byteOffset);
+      return setBack;
+    },
     oldest: () => oldestEnd(runs),
     carriesOnceCommitted: () => runs.all.some((run) => carriesOnceCommitted(runs.folder, run)),
     removable: () => removableSegments(runs),
@@ -96,6 +124,12 @@ export function openJournalReader(options: Options): JournalReader {
     },
   };
 }
+
+/** `written`: how far; null: nothing is known of it. */
+type LiveRun = { runId: string | null; written: { segment: number; byteOffset: number } | null };
+
+const byRun = (positions: readonly JournalPosition[]) =>
+  new Map(positions.map((position) => [position.run_id, position]));
 
 function openRuns(options: Options): Runs {
   const { folder, liveRunId, positions, log } = options;

@@ -10,7 +10,7 @@ import { pipelined } from '../pipelined.ts';
 import type { Sql } from '../sql.ts';
 import { useIndexes } from '../use-indexes.ts';
 import { countCoverage } from './count-coverage.ts';
-import { beyondStored, storePosition } from './journal-positions.ts';
+import { beyondStored, holdPositions, storePosition } from './journal-positions.ts';
 import { logTurns } from './log-turns.ts';
 import { markDirty, notifyDirty } from './mark-dirty.ts';
 import { type NewNode, withNewNodes } from './new-nodes.ts';
@@ -28,6 +28,7 @@ export type TurnBatch = {
   purges?: string | undefined; // undefined: none is omitted
   counted: (CountedRequest & { position: JournalPosition | null })[];
   positions: JournalPosition[]; // how far each journal is read with this batch
+  committed?: readonly JournalPosition[]; // how far they were stored before, as far as the sender knows
   report_nodes?: boolean; // whether the turns are returned with their new nodes
   unparked?: string[]; // of these calls, which were set aside before
 };
@@ -45,13 +46,14 @@ export type AppendedTurn = {
  * Stores a batch, in the given order; the number of statements does not depend on its size. A turn whose request id is stored already is
  * skipped and not counted again, nor is a request that a journal's position has passed: a batch comes twice when its result was lost.
  * @returns the turns that were stored
- * @throws {DatabaseError} PURGED_MEANWHILE (purge-count.ts)
+ * @throws {DatabaseError} PURGED_MEANWHILE (purge-count.ts), JOURNAL_SET_BACK (journal-positions.ts)
  */
 export const appendTurns = (db: Sql, batch: TurnBatch): Promise<AppendedTurn[]> =>
   db.transaction(async (tx) => {
-    const [, , uncounted, turns] = await pipelined([
+    const [, , , uncounted, turns] = await pipelined([
       useIndexes(tx),
       batch.turns.length > 0 ? holdSlices(tx, batch.purges) : null,
+      holdPositions(tx, batch.committed ?? []), // after the lock that a purge takes alone, for which a row may not wait
       beyondStored(tx, batch.counted),
       unstored(tx, batch.turns),
     ]);

@@ -1,11 +1,43 @@
 /** How far each run's journal has been read. Stored in the turns' own transaction, so that nothing is stored or counted twice. */
 import { sql } from 'drizzle-orm';
 import type { JournalPosition } from '../../capture/journal-format.ts';
+import { positionsSetBack } from '../../capture/journal-set-back.ts';
+import { DatabaseError } from '../../errors.ts';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
 export const journalPositions = (db: Sql, _: Record<string, never>): Promise<JournalPosition[]> =>
   db.rows<JournalPosition>(sql`select run_id, segment, byte_offset, finished from svc.journals order by run_id`);
+
+/** The `sqlstate` of a refusal: the database has lost commits, and the journal is to be read again from where it is now. */
+export const JOURNAL_SET_BACK = 'SVC03';
+
+export const journalSetBack = (): DatabaseError =>
+  new DatabaseError(
+    'Cannot store: the database has lost what was stored of the journal before',
+    JOURNAL_SET_BACK,
+    false,
+  );
+
+/**
+ * Call it before anything of the journal is stored: else what lies between the stored position and the batch would never be. A standby
+ * that takes over from a server may lack its last commits.
+ * @param committed up to where the sender has stored its runs, as it knows
+ * @throws {DatabaseError} JOURNAL_SET_BACK
+ */
+export async function holdPositions(tx: Sql, committed: readonly JournalPosition[]): Promise<void> {
+  if (committed.length === 0) return;
+  const stored = await lockedPositions(
+    tx,
+    committed.map(({ run_id }) => run_id),
+  );
+  if (positionsSetBack(committed, stored).length > 0) throw journalSetBack();
+}
+
+const lockedPositions = (tx: Sql, run_ids: readonly string[]): Promise<JournalPosition[]> =>
+  tx.rows<JournalPosition>(sql`
+    select run_id, segment, byte_offset, finished from svc.journals
+     where run_id = any(${pgArray([...run_ids].sort())}::uuid[]) order by run_id for update`);
 
 /** The entries after the stored positions. Locks the runs' rows, so that no other writer stores the same meanwhile. */
 export async function beyondStored<Entry extends { position: JournalPosition | null }>(
@@ -14,9 +46,7 @@ export async function beyondStored<Entry extends { position: JournalPosition | n
 ): Promise<Entry[]> {
   const runs = new Set(entries.flatMap(({ position }) => position?.run_id ?? []));
   if (runs.size === 0) return [...entries];
-  const rows = await tx.rows<JournalPosition>(sql`
-    select run_id, segment, byte_offset, finished from svc.journals
-     where run_id = any(${pgArray([...runs].sort())}::uuid[]) order by run_id for update`);
+  const rows = await lockedPositions(tx, [...runs]);
   const stored = new Map(rows.map((row) => [row.run_id, row]));
   return entries.filter(({ position }) => {
     const at = position && stored.get(position.run_id);

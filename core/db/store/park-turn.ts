@@ -3,15 +3,20 @@ import { sql } from 'drizzle-orm';
 import type { JournalCall, JournalPosition } from '../../capture/journal-format.ts';
 import { jsonText } from '../literals.ts';
 import type { Sql } from '../sql.ts';
+import type { TurnBatch } from './append-turns.ts';
 import { countCoverage } from './count-coverage.ts';
-import { storePosition } from './journal-positions.ts';
+import { holdPositions, storePosition } from './journal-positions.ts';
 
 /** `reason` names the error, and quotes nothing. */
-export type CallToPark = { call: JournalCall; reason: string; position: JournalPosition | null };
+export type CallToPark = { call: JournalCall; reason: string; position: JournalPosition | null } & Pick<
+  TurnBatch,
+  'committed'
+>;
 
-/** Counts the call as `poison`, once. */
-export const parkTurn = (db: Sql, { call, reason, position }: CallToPark): Promise<null> =>
+/** Counts the call as `poison`, once. @throws {DatabaseError} JOURNAL_SET_BACK (journal-positions.ts) */
+export const parkTurn = (db: Sql, { call, reason, position, committed = [] }: CallToPark): Promise<null> =>
   db.transaction(async (tx) => {
+    await holdPositions(tx, committed);
     const { opened, request, responseHead, response, closed } = call;
     const parked = await tx.rows(sql`
       insert into svc.parked_turns (svc_proxy_request_id, reason, head, request_body, response_head, response_body, closed)

@@ -1,4 +1,5 @@
 /** Retries of what intake stores, for as long as that may help: the journal holds the calls meanwhile. */
+import { JOURNAL_SET_BACK } from '../../db/store/journal-positions.ts';
 import { DatabaseError, reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import { retry } from '../../retry.ts';
@@ -30,5 +31,9 @@ export function openDatabaseRetry(log: Logger, signal: AbortSignal): DatabaseRet
     return result;
   };
 }
+
+/** The database has lost commits: the journal is to be read again from where it is now. */
+export const isSetBack = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.sqlstate === JOURNAL_SET_BACK;
 
 export const isTransient = (error: unknown): boolean => error instanceof DatabaseError && error.transient;

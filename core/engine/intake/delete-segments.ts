@@ -1,6 +1,8 @@
 /** Deletes segments of the journal that nothing needs, once their turns would survive a power cut. */
 import type { JournalReader } from '../../capture/journal-reader.ts';
+import { positionsSetBack } from '../../capture/journal-set-back.ts';
 import type { Database } from '../../db/database.ts';
+import { journalSetBack } from '../../db/store/journal-positions.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { DatabaseRetry } from './database-retry.ts';
@@ -19,11 +21,17 @@ type Deps = {
 /**
  * Returns the function to be called after each batch, which deletes now and then. Where open calls could be carried forward it waits
  * until the batch is stored (`stored`): under load a batch is always under way, and the journal would fill up behind such a call.
+ * The function throws where a server has lost commits (isSetBack): what it lacks is still in the segments.
  */
 export function openDeletion(deps: Deps): (stored: () => Promise<void>) => Promise<void> {
   const { database, journal, withRetry, log, freed } = deps;
   let deletedAt = Number.NEGATIVE_INFINITY;
   let refused = false;
+  const assertStored = async () => {
+    const committed = journal.committedPositions();
+    const stored = await withRetry(() => database.execute('journalPositions', {}));
+    if (positionsSetBack(committed, stored).length > 0) throw journalSetBack();
+  };
   const deleteSegments = async (stored: () => Promise<void>) => {
     if (performance.now() - deletedAt < DELETE_INTERVAL_MS[database.kind]) return;
     if (journal.carriesOnceCommitted()) await stored();
@@ -39,6 +47,7 @@ export function openDeletion(deps: Deps): (stored: () => Promise<void>) => Promi
       );
       return;
     }
+    if (database.kind === 'server') await assertStored();
     const bytes = await journal.remove(segments);
     if (bytes > 0) freed?.(bytes);
   };

@@ -11,7 +11,7 @@ import { openCallMemory } from '../call-memory.ts';
 import type { EngineThrottle } from '../engine-throttle.ts';
 import { openPrecedence, type Precedence } from '../precedence.ts';
 import { openWakeUp } from '../wake-up.ts';
-import { openDatabaseRetry } from './database-retry.ts';
+import { isSetBack, openDatabaseRetry } from './database-retry.ts';
 import { openDeletion } from './delete-segments.ts';
 import { openJournalRetry } from './journal-retry.ts';
 import { openNewSlices } from './new-slices.ts';
@@ -44,6 +44,10 @@ type Deps = {
   precedence?: Precedence;
 };
 
+/** Turns that are being stored while the next are read. */
+type Earlier = { turns: PreparedTurn[]; stored: Promise<void> };
+const nothingEarlier = (): Earlier => ({ turns: [], stored: Promise.resolve() });
+
 const BATCH = { entries: 256, bytes: 8_388_608 };
 const IDLE_MS = 1_000;
 
@@ -63,9 +67,9 @@ export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Inta
   let drainers: (() => void)[] = [];
 
   // While the database stores a batch, the next one is read.
-  let earlier: { turns: PreparedTurn[]; stored: Promise<void> } = { turns: [], stored: Promise.resolve() };
+  let earlier = nothingEarlier();
 
-  const store = (items: readonly PreparedEntry[], readMs: number): typeof earlier => {
+  const store = (items: readonly PreparedEntry[], readMs: number): Earlier => {
     const from = performance.now();
     const batch = { turns: items.flatMap(({ turn }) => turn ?? []), stored: Promise.resolve() };
     batch.stored = order
@@ -88,15 +92,33 @@ export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Inta
     await pause?.(performance.now() - from);
   };
 
+  /** Whether there may be more. */
+  const takeBatch = async (): Promise<boolean> => {
+    const entries = await untilRead(() => journal.read(BATCH));
+    if (entries.length > 0) await takeIn(entries);
+    else await earlier.stored;
+    await deleteSegments(() => earlier.stored);
+    return entries.length > 0 || order.storing(retryParked);
+  };
+
+  /** Where the database has lost commits: from where it is now. Turns that it has are skipped by their ids. */
+  const readAgain = async (error: unknown): Promise<boolean> => {
+    if (!isSetBack(error)) throw error;
+    earlier = nothingEarlier();
+    const runs = journal.reopen(await withRetry(() => database.execute('journalPositions', {})));
+    const bytes = runs.reduce((sum, run) => sum + run.bytes, 0);
+    log.warn(
+      { bytes, runs },
+      'the database has lost what was stored last, as a standby may that takes over: that much of the journal is read again',
+    );
+    return true;
+  };
+
   const run = async () => {
     while (!signal.aborted) {
       const waiting = drainers;
       drainers = [];
-      const entries = await untilRead(() => journal.read(BATCH));
-      if (entries.length > 0) await takeIn(entries);
-      else await earlier.stored;
-      await deleteSegments(() => earlier.stored);
-      if (entries.length > 0 || (await order.storing(retryParked))) {
+      if (await takeBatch().catch(readAgain)) {
         drainers = [...waiting, ...drainers];
         continue;
       }

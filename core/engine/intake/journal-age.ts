@@ -104,6 +104,13 @@ export function reportingReader(
       reportChange();
       return entries;
     },
+    reopen: (positions) => {
+      const setBack = reader.reopen(positions);
+      const at = positions.find(({ run_id }) => run_id === liveRunId);
+      stored = at ? { segment: at.segment, byteOffset: at.byte_offset } : BEGINNING;
+      reportChange();
+      return setBack;
+    },
     committed: (position) => {
       reader.committed(position);
       if (position.run_id === liveRunId) stored = { segment: position.segment, byteOffset: position.byte_offset };
