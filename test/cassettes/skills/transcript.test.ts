@@ -50,7 +50,7 @@ test('no text is cut within a mask or a character', () => {
 test('whatever the steps are, they fit, and those that are whole stay in their order', () => {
   const text = fc.nat(5_000).map((length) => 'x'.repeat(length + 1));
   const steps = fc.array(fc.array(text, { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 8 });
-  fc.assert(
+  void fc.assert(
     fc.property(steps, fc.integer({ min: 500, max: 20_000 }), (all, characters) => {
       const given = all.map((texts, i) => step(String(i), ...texts));
       const shown = fitting(given, characters);

@@ -47,6 +47,7 @@ databaseSuite('previousAnswers', (test, database) => {
         call_id: requestId(1),
         session_id: stored?.session_id,
         client_key: session?.client_key,
+        item_ids: [],
         ...(await node(requestId(1), 'assistant')),
       },
     ]);
