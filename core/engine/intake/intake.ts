@@ -104,6 +104,7 @@ export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Inta
   /** Where the database has lost commits: from where it is now. Turns that it has are skipped by their ids. */
   const readAgain = async (error: unknown): Promise<boolean> => {
     if (!isSetBack(error)) throw error;
+    await earlier.stored.catch(() => {}); // refused as well, as long as the reader knows what was committed
     earlier = nothingEarlier();
     const runs = journal.reopen(await withRetry(() => database.execute('journalPositions', {})));
     const bytes = runs.reduce((sum, run) => sum + run.bytes, 0);
