@@ -14,7 +14,7 @@ export type Continuing = Continuation & Client & { identity: Identity };
 /**
  * The newest call whose answer has this id: of the same client if there is one, since a local server may number its answers anew at
  * each start. Or the newest answered call of the conversation, of any client, that was requested before. Or the call with the last item
- * that the request refers to and that is known, of the same client or session if there is one. null: none is known, or none is named.
+ * that the request refers to and that is known: of its session where that is named, else of the same client if there is one. null: none is known, or none is named.
  * @param earlier turns that are to be stored before the request, in their order
  */
 export async function findPreviousCall(
@@ -51,7 +51,7 @@ async function referencedCall(
   const session_id = namedSession(request.identity);
   const isOwnClient = ofClient(request);
   const isOwn = (call: Client & { session_id: string | null }) =>
-    isOwnClient(call) || (session_id !== null && call.session_id === session_id);
+    session_id === null ? isOwnClient(call) : call.session_id === session_id;
   const client_keys = former_client_key ? [client_key, former_client_key] : [client_key];
   const named = { item_ids: [...references], of_any: references.filter(isDistinctive), client_keys, session_id };
   const stored = await execute('referencedAnswers', named);
@@ -61,8 +61,9 @@ async function referencedCall(
     const newest = batched.findLast((call) => isOwn({ ...call, session_id: namedSession(call.identity) }));
     const own = newest ? inBatch(newest) : inStore(known.find(isOwn));
     if (own) return own;
-    const foreign = isDistinctive(id) ? batched.at(-1) : undefined;
-    const any = foreign ? inBatch(foreign) : isDistinctive(id) ? inStore(known[0]) : null;
+    if (session_id !== null || !isDistinctive(id)) continue;
+    const foreign = batched.at(-1);
+    const any = foreign ? inBatch(foreign) : inStore(known[0]);
     if (any) return any;
   }
   return null;

@@ -2,10 +2,11 @@
 import * as assert from 'uvu/assert';
 import { sessionId } from '../../../../core/call/identity.ts';
 import type { JournalCall } from '../../../../core/capture/journal-format.ts';
-import type { PreviousAnswer } from '../../../../core/db/store/previous-answers.ts';
+import { type PreviousAnswer, referencedAnswers } from '../../../../core/db/store/previous-answers.ts';
 import { type CallLike, capturedCall, chat, requestId, takeIn } from '../../../support/captured-calls.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { ingestBody, testIngest } from '../../../support/ingested-turns.ts';
+import { explained, nodesOf, readRows, shown } from '../../../support/query-plan.ts';
 
 const answered = (id: string, content: string | null) =>
   JSON.stringify({
@@ -60,6 +61,24 @@ databaseSuite('previousAnswers', (test, database) => {
       callsOf(await find('resp_1')),
       Array.from({ length: 16 }, (_, n) => requestId(19 - n)),
     );
+  });
+
+  test('calls by items of their answers are looked up, however many ids there are and calls are stored', async () => {
+    await database().sql(`
+      insert into svc.calls (raw_turn_id, session_id, item_ids)
+      select 1000000 + n, gen_random_uuid(), case when n % 2 = 0 then array['msg_' || n, 'rs_' || n] else '{}' end
+        from generate_series(1, 20000) as n`);
+    await database().sql('analyze svc.calls');
+    for (const count of [1, 2, 32]) {
+      const item_ids = Array.from({ length: count }, (_, n) => `msg_${2 * n + 2}`);
+      const of = { item_ids, of_any: [], client_keys: ['00'], session_id: null };
+      const plan = await explained(database(), (db) => referencedAnswers(db, of));
+      assert.ok(
+        nodesOf(plan).some((node) => node['Index Name'] === 'calls_item_ids'),
+        shown(plan),
+      );
+      assert.ok(readRows(plan) < 1_000, shown(plan));
+    }
   });
 
   test('an answer that says nothing: what goes on from it hangs on the message before', async () => {
