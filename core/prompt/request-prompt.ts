@@ -38,6 +38,7 @@ export type RequestPrompt = {
   fixed: PromptBlock[];
   messages: PromptBlock[];
   parameters: PromptParameter[];
+  refers: boolean; // a message stands for one that only the provider holds
 };
 
 type Request = {
@@ -64,6 +65,7 @@ export function requestPrompt({
   try {
     const fixed: PromptBlock[] = [];
     const messages: PromptBlock[] = [];
+    let refers = false;
     let opening = !continues;
     for (const member of format.prompt.members) {
       const value = skeleton.value[member.key];
@@ -78,13 +80,14 @@ export function requestPrompt({
         const read = readOf(format, member, piece);
         opening &&= member.section !== 'messages' || read.every(({ kind }) => OPENING.includes(kind));
         if (held?.[index] && !opening) continue;
+        refers ||= member.key === format.messagesKey && referenceIn(format, piece.bytes) !== '';
         const section =
           member.section === 'messages' && opening ? openingSection(read, [fixed, messages]) : member.section;
         const into = member.section === 'messages' ? messages : fixed;
         for (const block of placed(piece, read, `${format.id} ${section} ${path}`, { section, path })) into.push(block);
       }
     }
-    return { fixed, messages, parameters: parametersOf(format, skeleton.value, headers, url) };
+    return { fixed, messages, parameters: parametersOf(format, skeleton.value, headers, url), refers };
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;

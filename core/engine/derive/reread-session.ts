@@ -150,7 +150,8 @@ async function settled(
   for (let waiting = reading.waiting; waiting.length > 0; ) {
     const next = waiting.find((one) => answerFor(one)) ?? waiting[0];
     if (!next) break;
-    const after = answerFor(next);
+    // a call that refers to an answer which nobody knows goes on from an older one
+    const after = answerFor(next) ?? whole.answersByCall.get(next.turn.continues_call_id);
     add(whole, next.turn, after ? await rereadTurn(next.turn, after) : next.read);
     waiting = waiting.filter((one) => one !== next);
   }

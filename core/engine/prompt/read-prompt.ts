@@ -17,6 +17,7 @@ export type PromptReader = (call: PromptCall) => Promise<Prompt | null>;
 type Continued = {
   call: PromptCall;
   held: HeldConversation | null;
+  whole: boolean; // all of its prompt is known
   sent: readonly PromptBlock[]; // what the provider holds of the request
   after?: Promise<HeldConversation>;
 };
@@ -40,14 +41,15 @@ export function openPromptReader(execute: Database['execute']): PromptReader {
     const held = continues === 'by reference' && held_items.length === 0 ? null : before;
     const own = requestPrompt({ format, ...request, url: call.url, continues: continues === 'by id', held_items });
     if (!own) return null;
+    const whole = !own.refers && (continues === null || held?.whole === true);
     const { blocks, sent } = withHeld(own, held, continues === 'by reference');
     if (holds && mayBeHeld(own, holds)) {
-      read.set(call.call_id, { call, held, sent: holds.fixed ? [...own.fixed, ...sent] : sent });
+      read.set(call.call_id, { call, held, whole, sent: holds.fixed ? [...own.fixed, ...sent] : sent });
     }
     return {
       provider: call.provider,
       format: call.format,
-      reach: continues && !held?.whole ? 'tail' : 'whole',
+      reach: whole ? 'whole' : 'tail',
       blocks,
       parameters: own.parameters,
     };
@@ -93,14 +95,13 @@ function withHeld(own: RequestPrompt, held: HeldConversation | null, byReference
 const mayBeHeld = ({ parameters }: RequestPrompt, { onlyWith }: HeldRequest): boolean =>
   onlyWith === undefined || parameters.some(({ name }) => name === onlyWith);
 
-async function heldAfterCall(pieces: StoredPieces, { call, held, sent }: Continued): Promise<HeldConversation> {
+async function heldAfterCall(pieces: StoredPieces, { call, held, sent, whole }: Continued): Promise<HeldConversation> {
   const format = formatNamed(call.format);
   const reply = format && (await answerOf(pieces, call, format));
-  const wasWhole = held !== null || (call.continues_call_id === '' && !call.names_previous);
   return heldAfter(held, {
     blocks: [...sent.map(asHeld), ...answerBlocks(reply?.content ?? [])],
     item_ids: reply?.item_ids ?? [],
-    whole: wasWhole && reply !== null,
+    whole: whole && reply !== null,
   });
 }
 

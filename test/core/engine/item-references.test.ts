@@ -226,6 +226,51 @@ databaseSuite('references to items of answers', (test, database) => {
     assert.equal([other.sessions?.n, other.nodes.filter(({ is_root }) => is_root).length], [2, 2]);
   });
 
+  test('of two sessions with an item of one id the named one is gone on from', async () => {
+    const named = (name: string): Partial<CallLike> => ({
+      headers: [
+        ['x-svc-harness-id', 'mine'],
+        ['x-svc-harness-session-id', name],
+      ],
+    });
+    const of = (name: string, n: number) =>
+      call({ n, input: [user(`Question ${name}`)], output: [answered(1)], rest: named(name) });
+    const next = call({ n: 3, input: [user('Question a'), ref('msg_1'), user('Go on')], rest: named('a') });
+    for (const batches of [[[of('a', 1), of('b', 2), next]], [[of('a', 1)], [of('b', 2)], [next]]]) {
+      const { nodes } = await rowsOf(...batches);
+      assert.is(nodes.filter(({ is_root }) => is_root).length, 2);
+    }
+  });
+
+  test('where the last item is not known, reading again goes on from the same answer', async () => {
+    const first = call({ n: 1, input: [user('Question 1')] });
+    const second = call({
+      n: 2,
+      input: [user('Question 1'), ref('msg_1'), user('and'), ref('msg_x'), user('Question 2')],
+    });
+    const third = call({
+      n: 3,
+      input: [
+        user('Question 1'),
+        ref('msg_1'),
+        user('Question 2'),
+        ref('msg_2'),
+        user('and'),
+        ref('msg_y'),
+        user('Go on'),
+      ],
+    });
+    const found = await rowsOf([first], [second], [third]);
+    assert.equal([found.sessions, found.nodes.filter(({ is_root }) => is_root).length], [{ n: 1 }, 1]);
+    await database().execute('markFromScratch', { session_id: null });
+    await deriveAll(database());
+    assert.equal(await storedRows(database()), found);
+    const [session_id = ''] = await database().execute('sessionIds', { after: null, limit: 1 });
+    const reach: string[] = [];
+    for await (const { prompt } of promptsOf(database().execute, session_id)) reach.push(prompt.reach);
+    assert.equal(reach, ['whole', 'tail', 'tail']);
+  });
+
   test('what the client has dropped, or ends with, is still gone on from', async () => {
     const [first, second] = chainOf(2);
     assert.ok(first && second);
