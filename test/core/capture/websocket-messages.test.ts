@@ -71,13 +71,14 @@ test('of a message with a million members only the first ones are read, since al
   const message = bytes(`{"type":"response.create","stream_id":"a",${members},"stream_id":"b"}`);
   const event = bytes(`{"type":"response.completed",${members}}`);
   const repeated = bytes(`{"type":"response.create",${Array(1_000_000).fill('"k":0').join(',')}}`);
+  const behind = bytes(`{${members},"type":"response.create"}`);
   const from = performance.now();
   assert.equal(socketRequestIn(message), { kind: 'create', lane: 'a', previous_response_id: '' });
   assert.is(eventIn(event)?.kind, 'end');
   assert.is(socketRequestIn(repeated)?.kind, 'create');
-  assert.is(socketRequestIn(bytes(`{${members},"type":"response.create"}`)), null, 'a type behind them is not seen');
+  assert.is(socketRequestIn(behind), null, 'a type behind them is not seen');
   const took = performance.now() - from;
-  assert.ok(took < 300, `${took} ms`); // in truth less than 5 ms and the making of the last message; it was several seconds
+  assert.ok(took < 300, `${took} ms`); // in truth less than 5 ms; it was several seconds
 });
 
 test.run();
