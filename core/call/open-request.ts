@@ -20,9 +20,7 @@ export type OpenedRequest = {
 };
 
 /** A request of which no body is stored. */
-export const noRequest: OpenedRequest = {
-  ...{ cut: null, skeleton: null, head: null, references: [], unreadable: null },
-};
+export const noRequest: OpenedRequest = { cut: null, skeleton: null, head: null, references: [], unreadable: null };
 
 /** @param cut the function that cuts a decoded body, by default at every element */
 export function openRequest(
@@ -32,13 +30,13 @@ export function openRequest(
 ): OpenedRequest {
   const { body, undecoded } = decodedRequest(bytes, headers);
   if (!body) return { ...noRequest, unreadable: undecoded };
-  const pieces = cut(body);
-  const opened = { ...noRequest, cut: pieces };
+  const request = cut(body);
+  const opened = { ...noRequest, cut: request };
   try {
-    const skeleton = skeletonOf(body, pieces.pieces);
+    const skeleton = skeletonOf(body, request.pieces);
     try {
-      const head = format && requestHead(format, skeleton, pieces, url);
-      return { ...opened, skeleton, head, references: referencesIn(format, head, pieces) };
+      const head = format && requestHead(format, skeleton, request, url);
+      return { ...opened, skeleton, head, references: referencesIn(format, head, request) };
     } catch (error) {
       return { ...opened, skeleton, unreadable: reasonIn(error) };
     }

@@ -14,7 +14,8 @@ export type Continuing = Continuation & Client & { identity: Identity };
 /**
  * The newest call whose answer has this id: of the same client if there is one, since a local server may number its answers anew at
  * each start. Or the newest answered call of the conversation, of any client, that was requested before. Or the call with the last item
- * that the request refers to and that is known: of its session where that is named, else of the same client if there is one. null: none is known, or none is named.
+ * that the request refers to and that is known: of its session where that is named, else of the same client if there is one. null: none is
+ * known, or none is named.
  * @param earlier turns that are to be stored before the request, in their order
  */
 export async function findPreviousCall(
