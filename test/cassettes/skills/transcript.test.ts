@@ -52,8 +52,8 @@ test('whatever the steps are, they fit, and those that are whole stay in their o
   const steps = fc.array(fc.array(text, { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 8 });
   void fc.assert(
     fc.property(steps, fc.integer({ min: 500, max: 20_000 }), (all, characters) => {
-      const given = all.map((texts, i) => step(String(i), ...texts));
-      const shown = fitting(given, characters);
+      const made = all.map((texts, i) => step(String(i), ...texts));
+      const shown = fitting(made, characters);
       assert.ok(sizeOf(shown) <= characters, `${sizeOf(shown)} of ${characters}`);
       assert.is(shown[0]?.spanId, '0');
       const ids = shown.map(({ spanId }) => Number(spanId));

@@ -1,13 +1,11 @@
 /** A call that names an answer belongs to its session whichever of the two came to us first. */
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { builtIn } from '../../../core/call/reader.ts';
-import { openCheckedSlices } from '../../../core/engine/verify/checked-slices.ts';
-import { verifySession } from '../../../core/engine/verify/verify-session.ts';
 import { capturedCall, takeIn } from '../../support/captured-calls.ts';
-import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
+import { databaseSuite } from '../../support/databases.ts';
 import { deriveAll } from '../../support/derive-all.ts';
 import { type Json, testApi } from '../../support/read-api.ts';
+import { breaks, storedRows } from '../../support/stored-conversations.ts';
 
 const answer = (n: number) =>
   JSON.stringify({
@@ -35,28 +33,6 @@ const nthCall = (n: number, after: number | null, client = 'one', headers: [stri
   });
 
 const chainOf = (length: number) => Array.from({ length }, (_, i) => nthCall(i + 1, i === 0 ? null : i));
-
-/** Messages by hash, and spans by call; sessions by how many there are, since the first turn to come gives them their id. */
-async function storedRows(database: TestDatabase) {
-  const nodes = await database.sql(`
-    select encode(node_hash, 'hex') as hash, encode(parent_hash, 'hex') as parent, depth, call_id, is_root, is_head
-      from svc.nodes order by 1`);
-  const traces = await database.sql(
-    'select user_prompt, response_preview, span_count, status from svc.traces order by started_at',
-  );
-  const [sessions] = await database.sql('select count(*)::int as n from svc.sessions where not is_empty');
-  return { nodes, traces, sessions };
-}
-
-/** What does not verify. */
-async function breaks(database: TestDatabase): Promise<unknown[]> {
-  const verifier = { database, reader: builtIn, slices: openCheckedSlices(database) };
-  const sessions = await database.sql('select session_id from svc.sessions');
-  const verified = await Promise.all(
-    sessions.map(({ session_id }) => verifySession(verifier, String(session_id), null)),
-  );
-  return verified.flatMap((one) => one?.first_breaks ?? []);
-}
 
 databaseSuite('late answers', (test, database) => {
   test.before.each(() => database().reset());
