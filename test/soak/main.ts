@@ -8,6 +8,7 @@ import { attacksBesideLoad } from '../support/attacks/beside-load.ts';
 import { buildService } from '../support/built-service.ts';
 import { diskFull } from '../support/faults/full-disk.ts';
 import { journalFull } from '../support/faults/full-journal.ts';
+import { WRITTEN_MS } from '../support/faults/kept.ts';
 import { killsUnderLoad } from '../support/faults/kills.ts';
 import { openCallBesideTraffic } from '../support/faults/long-stream.ts';
 import { databaseAway } from '../support/faults/outage.ts';
@@ -49,7 +50,12 @@ const parts: Record<string, Part> = {
   },
   kills: {
     databases: both,
-    run: (where) => killsUnderLoad(where, { kills: where.cluster === '' ? 100 : 50, aliveMs: [30, 2_500] }),
+    run: (where) =>
+      killsUnderLoad(where, {
+        kills: where.cluster === '' ? 100 : 50,
+        aliveMs: [30, 2_500],
+        writtenMs: WRITTEN_MS.bar,
+      }),
   },
   outage: {
     databases: ['server'],

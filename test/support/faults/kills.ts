@@ -2,19 +2,23 @@
 import { randomInt } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import type { Service } from '../serve.ts';
-import { compare, type Figures, ledger, settled, storedTurns } from './kept.ts';
+import { compare, type Figures, ledger, settled, storedTurns, WRITTEN_MS } from './kept.ts';
 import { type Call, type Kind, startClients } from './load.ts';
 import { faultStand, type StandOptions } from './stand.ts';
 
 const CLIENTS: readonly Kind[] = ['stream', 'stream', 'small', 'small', 'large', 'socket'];
-const WRITTEN_MS = 50; // what happened that long before a kill is in the ledger
 
 export type KillFigures = Figures & { kills: number; untraced: number };
 
-/** @param aliveMs the minimum and the limit of the time that each run lives, from when it listens */
+/** @param aliveMs the minimum and the limit of the time that each run lives, from when it listens
+ *  @param writtenMs what happened that long before a kill is in the ledger */
 export async function killsUnderLoad(
   options: StandOptions,
-  { kills, aliveMs }: { kills: number; aliveMs: readonly [number, number] },
+  {
+    kills,
+    aliveMs,
+    writtenMs = WRITTEN_MS.test,
+  }: { kills: number; aliveMs: readonly [number, number]; writtenMs?: number },
 ): Promise<KillFigures> {
   const stand = await faultStand(options);
   const calls: Call[] = [];
@@ -36,7 +40,7 @@ export async function killsUnderLoad(
     calls.push(await settled(last, kills));
     const stored = await storedTurns(last);
     const killOf = ({ run }: Call) => killedAt[run] ?? Number.POSITIVE_INFINITY;
-    const { missing, ...figures } = compare(calls, stored, killOf);
+    const { missing, ...figures } = compare(calls, stored, killOf, writtenMs);
 
     const { requests, outcomes } = await ledger(last);
     const { captured = 0, partial = 0, crashed = 0, not_a_turn = 0 } = outcomes;
@@ -50,7 +54,7 @@ export async function killsUnderLoad(
     // A call that came in at the very moment of a kill may have left no trace; one that had reached the upstream has left one.
     const early = missing
       .map((call) => ({ call, ms: killOf(call) - (arrivals.get(call.name) ?? Number.POSITIVE_INFINITY) }))
-      .filter(({ ms }) => ms > WRITTEN_MS);
+      .filter(({ ms }) => ms > writtenMs);
     const descriptions = early.map(({ call, ms }) => `"${call.name}" (${call.kind}) ${ms} ms`).join(', ');
     assert.ok(untraced >= 0, `${counted} calls are counted, ${calls.length} were made`);
     assert.ok(

@@ -3,12 +3,11 @@ import { randomInt } from 'node:crypto';
 import { Agent } from 'node:http';
 import * as assert from 'uvu/assert';
 import { eventually, type Service } from '../serve.ts';
-import { compare, type Figures, ledger, settled, storedTurns } from './kept.ts';
+import { compare, type Figures, ledger, settled, storedTurns, WRITTEN_MS } from './kept.ts';
 import { ask, type Call, type Kind, type Load, newCall, startClients } from './load.ts';
 import { faultStand, type StandOptions } from './stand.ts';
 
 const CLIENTS: readonly Kind[] = ['stream', 'stream', 'small', 'small', 'large', 'socket'];
-const WRITTEN_MS = 50; // what happened that long before a kill is in the ledger
 const NEXT_PROXY_MS = 500 * 4; // the bar, and what a test on a busy machine allows
 
 type Kills = { kills: number; aliveMs: readonly [number, number] };
@@ -105,7 +104,7 @@ export async function proxyKills(
     const arrivals = stand.arrivals();
     const early = missing.filter((call) => {
       const arrived = arrivals.get(call.name) ?? Number.POSITIVE_INFINITY;
-      return killOf(call) - arrived > WRITTEN_MS;
+      return killOf(call) - arrived > WRITTEN_MS.test;
     });
     assert.ok(
       untraced >= 0 && untraced <= missing.length - early.length,
