@@ -79,7 +79,13 @@ test('it holds what runs, the packages that this needs, and their licences; no t
     ['package/core/cassette/contract.ts'],
     'the types of a cassette, which svc cassette new copies',
   );
-  assert.ok(ours.length < 1_450, `${ours.length} files of ours`); // some hundred of them bundled
+  const compiled = ours.filter((path) => /^package\/dist\/(?!bundle\/|core\/web\/assets\/).*\.js$/.test(path));
+  const withoutSource = compiled.filter((path) => {
+    const source = join(packageRoot(), path.slice('package/dist/'.length, -'.js'.length));
+    return !['ts', 'tsx', 'js'].some((kind) => existsSync(`${source}.${kind}`));
+  });
+  assert.ok(compiled.length > 1_000, `${compiled.length} compiled files`);
+  assert.equal(withoutSource, [], 'each compiled file has its source');
   for (const pattern of [
     /\/main-\w+\.js$/,
     /\/main-\w+\.js\.br$/,
