@@ -38,10 +38,14 @@ function withoutAssigned(text: string): string {
       ASSIGNMENT.lastIndex = found.index + name.length + sign.length; // what is quoted may hold assignments of its own
       continue;
     }
+    if (text[from] === '(' || text[from] === '{') {
+      ASSIGNMENT.lastIndex = from; // before its end is looked for: it may be far away, and the next one begins here
+      continue;
+    }
     const end =
       quote !== '' ? endOf(text, from, quote) : COOKIE.test(name) ? endOf(text, from, '\n') : endOfBare(text, from);
     const value = text.slice(from, end);
-    const isSecret = value !== '' && value !== REDACTED && !value.startsWith('(') && !value.startsWith('{');
+    const isSecret = value !== '' && value !== REDACTED;
     if (isSecret && (quote !== '' || sign.includes('=') || !NO_SECRET.test(value))) {
       redacted += text.slice(at, from) + REDACTED;
       at = end;

@@ -17,6 +17,7 @@ import { spawned } from '../../core/harness/claude-tools.ts';
 import { UNHASHED_TAGS } from '../../core/harness/harnesses.ts';
 import { projectedText } from '../../core/merkle/projection.ts';
 import { bodyShape, eventData, streamEvents } from '../../core/provider/sse.ts';
+import { redactText } from '../../core/redaction/text.ts';
 import { redactUrl } from '../../core/redaction/url.ts';
 import { growthProblem } from '../support/growth.ts';
 import { attacksOn, patternsOfProduct } from '../support/patterns.ts';
@@ -54,6 +55,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   blocksText: (text) => blocksText(blocks(text), true),
   oneLine: (text) => oneLine(text, 20_000),
   quoted,
+  redactText,
   redactUrl: (text) => redactUrl(text.slice(0, 16_384)),
   firstWords,
   promptText: (text) => promptText(blocks(text)),
@@ -82,6 +84,10 @@ const MARKS = [
     '://a',
     'a=',
     'a="',
+    'token=(',
+    'cookie=(',
+    'token="(',
+    'token="{',
     'a: ',
     '\\"a\\":',
   ],
