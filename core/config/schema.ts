@@ -52,6 +52,12 @@ const address = () => text(addressProblem);
 const webhook = () => text((value) => (value === '' ? null : requestedProblem(value)));
 const addressOrEmpty = () => text((value) => (value === '' ? null : addressProblem(value)));
 
+/** The client of the brokers takes their addresses apart at the first colon. */
+function brokerProblem(value: string): string | null {
+  if (!/^[^\s/@]+:\d{1,5}$/.test(value)) return "must be a list of 'host:port'";
+  return value.indexOf(':') < value.lastIndexOf(':') ? 'must have names instead of IPv6 addresses' : null;
+}
+
 const tokenProblem = (value: string): string | null =>
   /^[\x21-\x7e]*$/.test(value) ? null : 'must be printable ASCII without spaces';
 
@@ -123,11 +129,7 @@ export const Config = z.strictObject({
   }),
   publisher: section({
     stream: section({
-      brokers: key(
-        z.array(text((value) => (/^[^\s/@]+:\d{1,5}$/.test(value) ? null : "must be a list of 'host:port'"))),
-        [],
-        'host:port of Kafka brokers; empty: nothing is published',
-      ),
+      brokers: key(z.array(text(brokerProblem)), [], 'host:port of Kafka brokers; empty: nothing is published'),
       topic: key(z.string(), '', 'for node events'),
       client_id: key(z.string(), 'svc', 'the name shown to the brokers'),
     }),

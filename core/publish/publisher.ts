@@ -35,6 +35,7 @@ type Deps = ReportDeps & {
 const MAX_QUEUED = 10_000; // nodes, of about a kilobyte each
 const BATCH = 16; // nodes whose content is in memory at once
 const RECONNECT = { firstMs: 500, maxMs: 30_000 };
+const CLOSING_RETRY_MS = 100; // after a failure of the database, at a stop
 const LOOK_EVERY_MS = 30_000; // whether the brokers are there, while there is nothing to publish
 
 export function openPublisher({ database, reader, broker, pause, maxQueued = MAX_QUEUED, ...deps }: Deps): Publisher {
@@ -66,7 +67,7 @@ export function openPublisher({ database, reader, broker, pause, maxQueued = MAX
       if (queue.length > 0) await pause?.(performance.now() - from);
     } catch (error) {
       if (error instanceof BrokerError) report.down(error.message);
-      if (!closing) await wait(backoff.next());
+      if (!closing || !report.isDown()) await wait(closing ? CLOSING_RETRY_MS : backoff.next());
     }
   };
 

@@ -313,6 +313,14 @@ test('allowed hosts: names and addresses, with or without a port', () => {
   }
 });
 
+test('a broker has a host and a port, and no address that its client cannot read', () => {
+  const brokers = (value: string) => refusal({ 'publisher.stream.brokers': value, 'publisher.stream.topic': 't' });
+  for (const wrong of ['k1', 'https://k1:9092', 'u@k1:9092'])
+    assert.match(brokers(wrong), "a list of 'host:port'", wrong);
+  for (const wrong of ['[fd00::5]:9092', 'fd00::5:9092', 'k1:9092,[::1]:9092'])
+    assert.match(brokers(wrong), 'must have names instead of IPv6 addresses', wrong);
+});
+
 test('brokers and topic stand together or not at all', () => {
   assert.match(
     refusal({ 'publisher.stream.brokers': 'k:9092' }),

@@ -6,6 +6,7 @@ import type { JournalCall } from '../../../core/capture/journal-format.ts';
 import type { NewNode } from '../../../core/db/store/new-nodes.ts';
 import { rereadSession } from '../../../core/engine/derive/reread-session.ts';
 import { purgeSession } from '../../../core/engine/purge-session.ts';
+import { DatabaseError } from '../../../core/errors.ts';
 import { openMetrics } from '../../../core/metrics.ts';
 import { openBroker } from '../../../core/publish/broker.ts';
 import { MAX_EVENT_BYTES, NodeEvent } from '../../../core/publish/node-event.ts';
@@ -161,6 +162,20 @@ databaseSuite('publisher', (test, database) => {
       publisher.publish(nodes);
       await publisher.close(20_000);
       assert.is((await consumed(brokers, topic)).length, nodes.length);
+    });
+
+    test('a stop while the database is away leaves it a pause after each attempt', async () => {
+      const nodes = await newNodes(database(), first);
+      let attempts = 0;
+      const execute: TestDatabase['execute'] = async () => {
+        attempts++;
+        throw new DatabaseError('the database is away', '08006', true);
+      };
+      const { publisher } = openOn({ ...database(), execute }, brokers, newTopic());
+      publisher.publish(nodes);
+      await publisher.close(1_500);
+      assert.ok(attempts > 0 && attempts < 40, `${attempts} attempts`);
+      assert.is(publisher.state().dropped, nodes.length);
     });
 
     test('a node whose turn was purged meanwhile is not published', async () => {
