@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Environment } from '../../config/environment.ts';
 import { baseAt, prefixIn } from '../../http/whose-call.ts';
 import { type ProviderId, UPSTREAMS } from '../../provider/provider-ids.ts';
+import { clientAddress } from '../client-address.ts';
 import { jsonSettings, memberOf, settingsOrNone, textOf, tomlSettings } from '../start/harness/read-settings.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
@@ -58,7 +59,7 @@ function checked({ where, value, provider }: Pointer, context: ClientContext): F
   const { proxy, api, ingest, provider: bare } = context;
   const right = `${where.split(' ')[0]}=${baseAt(proxy, provider)}`;
   const check = 'clients';
-  const address = addressOf(value);
+  const address = clientAddress(value, provider);
   if (address === null) return fail(check, `${where} is no address`, right);
   const [host, path] = [hostOf(address), address.pathname.replace(/\/$/, '')];
   if (host === hostOf(new URL(api)))
@@ -80,11 +81,6 @@ function checked({ where, value, provider }: Pointer, context: ClientContext): F
   if (prefix?.exact ? prefix.provider !== provider : bare !== provider)
     return fail(check, `${where} leads to ${prefix?.exact ? prefix.provider : bare} and not to ${provider}`, right);
   return ok(check, `${where} leads to the proxy`);
-}
-
-function addressOf(value: string): URL | null {
-  const whole = /^\w+:\/\//.test(value) ? value : `http://${value}`; // OLLAMA_HOST may be a host and a port
-  return URL.canParse(whole) ? new URL(whole) : null;
 }
 
 /** Names of the loopback interface are one. */

@@ -52,10 +52,13 @@ async function listens(check: string, address: string | null, flag: string): Pro
     : fail(check, `nobody listens at ${address}`, 'svc status');
 }
 
-function publishing({ reason, published, dropped }: NonNullable<Status['publisher']>): Finding {
-  if (reason === null) return ok('publishing', `${several(published, 'node')} sent to the broker since the start`);
-  const lost = dropped > 0 ? `; ${several(dropped, 'node')} dropped` : '';
-  return fail('publishing', `no broker takes nodes: ${reason}${lost}`, 'svc config get publisher.stream.brokers');
+function publishing({ reason, published, failed, dropped }: NonNullable<Status['publisher']>): Finding {
+  const never = failed + dropped;
+  const lost = never > 0 ? `; ${several(never, 'node')} lost` : '';
+  if (reason !== null)
+    return fail('publishing', `no broker takes nodes: ${reason}${lost}`, 'svc config get publisher.stream.brokers');
+  const sent = `${several(published, 'node')} sent to the broker since the start`;
+  return lost === '' ? ok('publishing', sent) : warn('publishing', `${sent}${lost}`, 'svc status');
 }
 
 const FEW_DAYS = 14;

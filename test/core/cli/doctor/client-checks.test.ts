@@ -57,6 +57,20 @@ test('what is wrong is named, with the line that mends it', () => {
   }
 });
 
+test('OLLAMA_HOST may lack a scheme, a host or a port', () => {
+  const ollama = (value: string) => clients({ OLLAMA_HOST: value })[0];
+  for (const value of ['localhost:8080', ':8080', '[::1]:8080', 'http://127.0.0.1:8080/'])
+    assert.equal(ollama(value), ['ok', 'OLLAMA_HOST leads to the proxy', null], value);
+  for (const value of [':11434', '::1', '[::1]', 'localhost', '127.0.0.1', 'http://localhost:11434'])
+    assert.match(String(ollama(value)?.[1]), /provider's own address/, value);
+  assert.match(
+    String(ollama('http://localhost')?.[1]),
+    /leads to localhost:/,
+    'with a scheme the port is that of the scheme',
+  );
+  assert.equal(ollama('[')?.slice(0, 2), ['fail', 'OLLAMA_HOST is no address']);
+});
+
 test('settings files of harnesses are read as well', () => {
   write('.claude/settings.json', JSON.stringify({ env: { ANTHROPIC_BASE_URL: 'http://localhost:8081' } }));
   write(

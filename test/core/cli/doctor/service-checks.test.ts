@@ -11,6 +11,11 @@ const { days_left: _, growth_bytes_per_day: __, ...young } = status.disk; // of 
 const findings = (check: string, changed: Partial<Status>): Finding[] =>
   keepingUp({ ...status, ...changed }).filter((finding) => finding.check === check);
 
+function published(publisher: Status['publisher']) {
+  const [finding] = findings('publishing', { publisher });
+  return { level: finding?.level, text: finding?.text };
+}
+
 test('a disk with little left is a failure, though how long it lasts is not known yet', () => {
   for (const [free_bytes, shown] of [
     [0, '0 bytes'],
@@ -39,6 +44,19 @@ test('calls that the journal had no room for are named', () => {
   const [finding] = findings('journal', { coverage: { ...status.coverage, outcomes } });
   assert.is(finding?.level, 'warn');
   assert.match(finding?.text ?? '', '3 calls passed so far without being recorded');
+});
+
+test('nodes that never came to the broker are a warning, also once it is there again', () => {
+  const publisher = { queued: 0, published: 20_118, failed: 0, dropped: 0, reason: null };
+  assert.equal(published(publisher), { level: 'ok', text: '20,118 nodes sent to the broker since the start' });
+  assert.equal(published({ ...publisher, failed: 2, dropped: 50_000 }), {
+    level: 'warn',
+    text: '20,118 nodes sent to the broker since the start; 50,002 nodes lost',
+  });
+  assert.equal(published({ ...publisher, dropped: 1, reason: 'connect ECONNREFUSED' }), {
+    level: 'fail',
+    text: 'no broker takes nodes: connect ECONNREFUSED; 1 node lost',
+  });
 });
 
 test.run();
