@@ -170,4 +170,8 @@ async function refusal(response: IncomingMessage, token: string): Promise<string
 }
 
 const reasonOf = (error: NodeJS.ErrnoException): string =>
-  error.code === 'ECONNREFUSED' || error.code === 'ECONNRESET' ? 'the service has ended' : error.message;
+  error.code === 'ECONNREFUSED'
+    ? 'the service has ended'
+    : error.code === 'ECONNRESET'
+      ? 'the connection was cut before the answer came; its service may have ended'
+      : error.message;

@@ -52,7 +52,7 @@ type Limits = {
   requestMs: number;
   /** Between two requests. */
   keepAliveMs: number;
-  /** Without a byte in either direction, as with a reader that stopped reading. */
+  /** Without a byte in either direction, as with a reader that stopped reading; but where the reader waits for a handler's next byte. */
   idleMs: number;
   /** How often the first two are checked. */
   checkMs: number;
@@ -64,6 +64,7 @@ const LIMITS: Limits = {
   idleMs: 300_000,
   checkMs: 5_000,
 };
+const PROBE_AFTER_MS = 60_000;
 const HEAD_BYTES = 32 * 1024;
 const HEADERS = 200;
 const CONNECTIONS = 2_048;
@@ -106,12 +107,17 @@ export async function serveApp({
         requestTimeout: requestMs,
         keepAliveTimeout: keepAliveMs,
         connectionsCheckingInterval: checkMs,
+        keepAlive: true, // a peer that vanished is noticed, however long its response takes
+        keepAliveInitialDelay: PROBE_AFTER_MS,
       },
       serve,
     );
     server.maxHeadersCount = 0; // Node would silently drop those past its limit, perhaps one that a guard checks
     server.maxConnections = CONNECTIONS;
-    server.setTimeout(idleMs);
+    server.setTimeout(idleMs, (socket) => {
+      if (exchanges.isAtWork(socket)) socket.setTimeout(idleMs);
+      else socket.destroy();
+    });
     server.on('checkExpectation', serve); // Node's own answer would be an empty 417
     if (asksForBodies) server.on('checkContinue', serve);
     server.on(
@@ -157,6 +163,11 @@ function openExchanges() {
       open.set(socket, unfinished.add(exchange));
       exchange.outgoing.on('close', () => unfinished.delete(exchange));
     },
+    /** Whether the next byte is the handler's: it has a whole request, and the reader has taken all that there is of the response. */
+    isAtWork: (socket: Socket) =>
+      [...(open.get(socket) ?? [])].some(
+        ({ incoming, outgoing }) => incoming.complete && outgoing.writableLength === 0,
+      ),
     /** Whether a response has begun, or a complete request still awaits one. */
     isResponseDue: (socket: Socket) =>
       [...(open.get(socket) ?? [])].some(({ incoming, outgoing }) => incoming.complete || outgoing.headersSent),

@@ -267,6 +267,25 @@ test('a reader that stops taking is cut, and the stream behind it is told so', a
   assert.is(cancelled, 1);
 });
 
+test('a handler may work for longer than a connection may be idle, before its response and within it', () =>
+  serving(
+    async (port) => {
+      const answer = await responseTo(port, `GET /x HTTP/1.1\r\n${LAST}`);
+      assert.match(answer, /^HTTP\/1\.1 200 /);
+      assert.match(answer, /first[\s\S]*second/);
+    },
+    async () => {
+      await sleep(700);
+      const pieces = async function* () {
+        yield Buffer.from('first');
+        await sleep(700);
+        yield Buffer.from('second');
+      };
+      return new Response(ReadableStream.from(pieces()));
+    },
+    { idleMs: 200 },
+  ));
+
 test('a body that nobody asked for is dropped as it comes, and the answer does not wait for it', () =>
   serving(async (port) => {
     const { socket, answer } = speaking(port);

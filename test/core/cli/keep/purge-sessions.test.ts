@@ -37,7 +37,8 @@ async function messageOf(ids: readonly string[], most: number): Promise<string> 
 
 test('how many of how many are purged already', async () => {
   const ids = ['a', 'b', 'c'];
-  const ended = (id: string) => `Cannot purge session '${id}': the service has ended`;
+  const ended = (id: string) =>
+    `Cannot purge session '${id}': the connection was cut before the answer came; its service may have ended`;
   assert.is(await messageOf(ids, 2), `${ended('c')}; 2 of 3 sessions are purged already`);
   assert.is(await messageOf(ids, 1), `${ended('b')}; 1 of 3 sessions is purged already`);
   assert.is(await messageOf(ids, 0), `${ended('a')}; 0 of 3 sessions are purged already`);
