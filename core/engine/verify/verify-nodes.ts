@@ -137,10 +137,14 @@ function differenceOf(
 ): Wrong | null {
   if (!node.parent_stands && !elsewhere.has(node.parent_hash ?? ''))
     return { what: 'the node that it hangs on is gone', certain: true };
+  if (!expected && !node.turn_stored) return { what: turnMissing(node), certain: true };
   if (!expected) return { what: 'no turn says it', certain: false };
   const column = NODE_COLUMNS.find((name) => node[name] !== stored(expected[name]));
   return column ? { what: `its ${column} is not what the turn says`, certain: false } : null;
 }
+
+const turnMissing = ({ raw_turn_id }: { raw_turn_id: number }): string =>
+  `the raw turn that its row points to, ${raw_turn_id}, is not stored`;
 
 /** The slices of the turn itself were checked with it; but messages that no body holds as a piece have slices of their own. */
 async function badSlice({ slice_id }: StoredNode, slices: CheckedSlices): Promise<Wrong | null> {
@@ -180,7 +184,8 @@ async function compareCalls(
       if (call.turn_counts && raw_turn_id > read_up_to) continue;
       const edited = (column: 'tip_hash' | 'leaf_hash') =>
         expected?.[column] && call[column] && expected[column] !== call[column] && !missing.has(expected[column]);
-      if (!expected) addDifference(raw_turn_id, 'its call stands in a session that the turn does not belong to');
+      if (!expected && !call.turn_stored) addDifference(raw_turn_id, turnMissing(call));
+      else if (!expected) addDifference(raw_turn_id, 'its call stands in a session that the turn does not belong to');
       else if (!call.tip_stands) addDifference(raw_turn_id, 'the node of the last message of its request is gone');
       else if (!call.leaf_stands) addDifference(raw_turn_id, 'the node of its answer is gone');
       else if (edited('tip_hash')) addDifference(raw_turn_id, "its call's tip_hash is not what the turn says");

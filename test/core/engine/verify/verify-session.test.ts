@@ -259,6 +259,11 @@ databaseSuite('verifySession', (test, database) => {
   test('a node that was changed, removed, swapped or made up is told', async () => {
     const node = (position: number) =>
       `(select node_hash from svc.nodes where position = ${position} and injected = '')`;
+    const made = (hash: string, turnId: string) =>
+      `insert into svc.nodes (session_id, node_hash, parent_hash, raw_turn_id, call_id, position, depth, role, model, provider,
+                              agent_name, project, is_root, is_head, requested_at, created_at)
+       select session_id, sha256('${hash}'), parent_hash, ${turnId}, call_id, position, depth, role, model, provider,
+              agent_name, project, is_root, is_head, requested_at, created_at from svc.nodes where position = 9`;
     const changes: [statements: string[], check: string, what: string][] = [
       [[`delete from svc.nodes where node_hash = ${node(6)}`], 'node', 'the node that it hangs on is gone'],
       [[`delete from svc.nodes where node_hash = ${node(TURNS * 2 - 1)}`], 'call', 'the node of its answer is gone'],
@@ -284,15 +289,12 @@ databaseSuite('verifySession', (test, database) => {
         'node',
         'its output_tokens is not what the turn says',
       ],
+      [[made('made up', 'raw_turn_id')], 'node', 'no turn says it'],
+      [[made('of no turn', '100000')], 'node', 'the raw turn that its row points to, 100000, is not stored'],
       [
-        [
-          `insert into svc.nodes (session_id, node_hash, parent_hash, raw_turn_id, call_id, position, depth, role, model, provider,
-                                  agent_name, project, is_root, is_head, requested_at, created_at)
-           select session_id, sha256('made up'), parent_hash, raw_turn_id + 100000, call_id, position, depth, role, model, provider,
-                  agent_name, project, is_root, is_head, requested_at, created_at from svc.nodes where position = 9`,
-        ],
-        'node',
-        'no turn says it',
+        ['update svc.calls set raw_turn_id = 100000 where raw_turn_id = (select max(raw_turn_id) from svc.calls)'],
+        'call',
+        'the raw turn that its row points to, 100000, is not stored',
       ],
       [
         ['delete from svc.calls where raw_turn_id = (select max(raw_turn_id) from svc.calls)'],
