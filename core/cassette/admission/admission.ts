@@ -1,6 +1,7 @@
 /** Admission of a source, step by step in a fixed order; the first step that fails is the reason. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { LOCK_TIMEOUT } from '../../db/cassette/advisory-lock.ts';
 import { GrantsUnavailable, MigrationRefused } from '../../db/cassette/grants-unavailable.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { Logger as OurLog } from '../../log.ts';
@@ -236,8 +237,11 @@ async function makeSchema(
   }
 }
 
-const whyAway = ({ sqlstate }: DatabaseError): string =>
-  sqlstate === '25006' ? 'the database takes no writes (a standby)' : 'the database is away';
+function whyAway({ sqlstate, message }: DatabaseError): string {
+  if (sqlstate === '25006') return 'the database takes no writes (a standby)';
+  if (sqlstate === LOCK_TIMEOUT) return message.replace(/^Cannot run a statement: /, ''); // the database is there
+  return 'the database is away';
+}
 
 function migrationsOf(loaded: LoadedModule | null): Migration[] {
   const migrations = loaded?.migrations ?? [];

@@ -2,6 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import type { Sql } from '../sql.ts';
+import { takeLock } from './advisory-lock.ts';
 import { CALLS, schemaOf } from './names.ts';
 
 /** A migration that has been checked, statement by statement. */
@@ -62,12 +63,14 @@ type Applied = Pick<MigrationFile, 'name' | 'sha256'>;
 /**
  * Until the transaction ends, no other process migrates the cassette.
  * @returns how many have run, and why these cannot follow them
+ * @throws {DatabaseError} 55P03: another process has migrated it for as long as a statement may take
  */
 export async function compareWithLedger(
   tx: Sql,
   { name, migrations }: { name: string; migrations: readonly Applied[] },
 ): Promise<{ recorded: number; refused: RefusedMigration | null }> {
-  await tx.rows(sql`select pg_advisory_xact_lock(820144730, hashtext(${name}))`);
+  const lock = sql`select pg_advisory_xact_lock(820144730, hashtext(${name}))`;
+  await takeLock(tx, lock, 'another process is migrating the database of this cassette');
   const applied = await ledger(tx, name);
   return { recorded: applied.length, refused: contradiction(applied, migrations) };
 }

@@ -2,6 +2,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import type { Sql } from '../sql.ts';
+import { takeLock } from './advisory-lock.ts';
 import { makeCall } from './call-function.ts';
 import { GrantsUnavailable } from './grants-unavailable.ts';
 import { compareWithLedger, type MigrationFile, type RefusedMigration } from './migrate-cassette.ts';
@@ -43,7 +44,7 @@ export async function provisionCassette(
   return db.transaction(async (tx) => {
     const { refused } = migrations ? await compareWithLedger(tx, { name, migrations }) : { refused: null };
     if (refused) return refused;
-    await tx.rows(LOCK); // after the other: a cassette that migrates for long keeps no others waiting
+    await takeLock(tx, LOCK, 'another process is making the database of a cassette'); // after the other: a cassette that migrates for long keeps no others waiting
     const settings = (await hasCitus(tx)) ? [ON_THIS_SERVER] : [];
     for (const each of settings) await tx.rows(sql.raw(`set local ${each}`));
     const [schema, role] = [schemaOf(name), await roleOf(tx, name)];
