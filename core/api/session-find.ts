@@ -1,8 +1,9 @@
 /** GET /v1/sessions/{id}/find: every place of a text in one session, sent as it is found. */
+import { setImmediate as immediately } from 'node:timers/promises';
 import { createRoute, z } from '@hono/zod-openapi';
+import { batches } from '../db/batches.ts';
 import type { Database } from '../db/database.ts';
-import type { SearchedPage } from '../db/find/find-in-session.ts';
-import type { SpanKey } from '../db/read/session-traces.ts';
+import type { FindStart, SearchedPage } from '../db/find/find-in-session.ts';
 import { Refusal } from '../errors.ts';
 import { chunkStream } from '../http/chunk-stream.ts';
 import { Failure, guardedPayloads, json, routes } from '../http/routes.ts';
@@ -40,6 +41,9 @@ const findInSession = createRoute({
 /** The first page is small, so that what is near the beginning is shown at once. */
 const SPANS = { first: 100, later: 1_000 };
 
+/** A page is held in memory; of it the reader takes a chunk at a time. */
+const MATCHES = { page: 20_000, chunk: 1_000 };
+
 type Deps = { execute: Database['execute']; log: Logger };
 
 export const sessionFindApp = ({ execute, log }: Deps) =>
@@ -57,25 +61,25 @@ async function* linesOf(execute: Database['execute'], search: Search): AsyncGene
   if (of === null) throw new Refusal('session-unknown', 'Cannot read the session: there is none with this id');
   const inPrompts = places.includes('prompt');
   let searched = 0;
-  for (let after: SpanKey | null = null, more = true; more; ) {
-    const limit = after ? SPANS.later : SPANS.first;
+  for (let start: FindStart | null = null, more = true; more; ) {
+    const limit = start ? SPANS.later : SPANS.first;
     const page: SearchedPage = await execute('findInSession', {
-      session_id,
-      thread,
-      text,
-      places,
-      after,
-      limit,
+      ...{ session_id, thread, text, places, start, limit },
+      most: MATCHES.page,
     });
     searched += page.searched;
-    after = page.next;
-    more = after !== null;
-    yield linesFrom([...page.matches, { searched, of: Math.max(of, searched), complete: !more && !inPrompts }]);
+    start = page.next;
+    more = start !== null;
+    for (const chunk of batches(page.matches, MATCHES.chunk)) {
+      yield linesFrom(chunk);
+      await immediately(); // a reader that takes each chunk at once would leave others no turn of the loop
+    }
+    yield linesFrom([{ searched, of: Math.max(of, searched), complete: !more && !inPrompts }]);
   }
   if (!inPrompts) return;
   const { findInPrompts } = await import('../engine/find/find-in-prompts.ts');
-  for await (const matches of findInPrompts(execute, { session_id, thread, text }))
-    if (matches.length > 0) yield linesFrom(matches);
+  const prompts = { session_id, thread, text, most: MATCHES.chunk };
+  for await (const matches of findInPrompts(execute, prompts)) yield linesFrom(matches);
   yield linesFrom([{ searched, of: Math.max(of, searched), complete: true }]);
 }
 

@@ -51,6 +51,19 @@ export function matchAt(
   };
 }
 
+/**
+ * The places of a pattern in a text, one after the other as they are taken.
+ * @param begin of the search, in UTF-16 units: nothing before it is matched. @param offset of the text within its block
+ */
+export function* matchesFrom(
+  pattern: RegExp,
+  text: string,
+  { begin = 0, offset = 0 }: { begin?: number; offset?: number },
+): Generator<ReturnType<typeof matchAt>, void> {
+  pattern.lastIndex = begin;
+  for (const { 0: found, index } of text.matchAll(pattern)) yield matchAt(text, index, found.length, offset);
+}
+
 const isLow = (text: string, at: number): boolean => {
   const unit = at > 0 && at < text.length ? text.charCodeAt(at) : 0;
   return unit >= 0xdc00 && unit <= 0xdfff;

@@ -1,19 +1,20 @@
 /** Looks for a text in the system prompts and tools of a session's calls: in each distinct one once, at the first call that holds it. */
 import type { Database } from '../../db/database.ts';
 import type { PromptCall, PromptPlace } from '../../db/read/prompt-calls.ts';
-import { literalPattern, matchAt } from '../../find/matches.ts';
+import { literalPattern, matchesFrom } from '../../find/matches.ts';
 import type { SessionMatch } from '../../model/find.ts';
 import { openYielder } from '../yielder.ts';
-import { nothingSeen, promptTexts } from './prompt-texts.ts';
+import { nothingSeen, type PromptText, promptTexts } from './prompt-texts.ts';
 
-type Search = { session_id: string; thread: string | null; text: string };
+/** `most`: matches in a batch. */
+type Search = { session_id: string; thread: string | null; text: string; most: number };
 
 const PAGE = 32;
 
-/** The matches of each call that has any of its own. A call that is not derived yet has no span to show them at. */
+/** The matches of each call, in batches of which none is empty. A call that is not derived yet has no span to show them at. */
 export async function* findInPrompts(
   execute: Database['execute'],
-  { session_id, thread, text }: Search,
+  { session_id, thread, text, most }: Search,
 ): AsyncGenerator<SessionMatch[], void> {
   const pattern = literalPattern(text);
   const seen = nothingSeen();
@@ -28,17 +29,34 @@ export async function* findInPrompts(
     );
     for (const [i, { span, raw_turn_id }] of calls.entries()) {
       if (!span) continue;
-      const { trace_id, span_id } = span;
-      const where = { side: 'prompt', place: 'prompt', trace_id, span_id, raw_turn_id } as const;
-      yield (texts[i] ?? []).flatMap(({ block, offset, text: within }) =>
-        [...within.matchAll(pattern)].map(({ 0: { length }, index }) => ({
-          ...{ ...where, block },
-          ...matchAt(within, index, length, offset),
-        })),
-      );
+      for (const batch of matchesIn(pattern, { ...span, raw_turn_id }, texts[i] ?? [], most)) {
+        yield batch;
+        await yieldThread();
+      }
       await yieldThread();
     }
     after = page.at(-1) ?? null;
     more = page.length === PAGE;
   }
+}
+
+type PromptSpan = Pick<SessionMatch, 'trace_id' | 'span_id' | 'raw_turn_id'>;
+
+/** In batches, each made when it is taken: a prompt may hold a letter a hundred thousand times. */
+function* matchesIn(
+  pattern: RegExp,
+  { trace_id, span_id, raw_turn_id }: PromptSpan,
+  texts: readonly PromptText[],
+  most: number,
+): Generator<SessionMatch[], void> {
+  const [side, place] = ['prompt', 'prompt'] as const;
+  let batch: SessionMatch[] = [];
+  for (const { block, offset, text } of texts)
+    for (const { start, end, before, match, after } of matchesFrom(pattern, text, { offset })) {
+      batch.push({ side, place, trace_id, span_id, raw_turn_id, block, start, end, before, match, after });
+      if (batch.length < most) continue;
+      yield batch;
+      batch = [];
+    }
+  if (batch.length > 0) yield batch;
 }

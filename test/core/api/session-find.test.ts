@@ -1,5 +1,6 @@
 /** Is every place of a text in a session found, and none that is not there? */
 import * as assert from 'uvu/assert';
+import type { FindStart, SearchedPage } from '../../../core/db/find/find-in-session.ts';
 import type { ContentBlock } from '../../../core/model/content-block.ts';
 import { FindLine } from '../../../core/model/find.ts';
 import { Problem } from '../../../core/model/problem.ts';
@@ -175,6 +176,71 @@ databaseSuite('finding in a session', (test, database) => {
       assert.equal(await database().sql(`select 1 from svc.${table}`), [], table);
   });
 
+  test('however many matches end a page, those of all pages are the same, in the same order', async () => {
+    for (const text of SOUGHT) {
+      const all = await pagesOf(text, 1_000_000);
+      for (const most of [1, 2, 7]) {
+        const pages = await pagesOf(text, most);
+        assert.ok(
+          pages.every(({ matches }) => matches.length <= most),
+          text,
+        );
+        assert.equal(
+          pages.flatMap(({ matches }) => matches),
+          all.flatMap(({ matches }) => matches),
+          text,
+        );
+        assert.is(sum(pages.map(({ searched }) => searched)), sum(all.map(({ searched }) => searched)), text);
+      }
+    }
+  });
+
+  /** All pages of the search in every place, each with so many matches at most. */
+  const pagesOf = async (text: string, most: number): Promise<SearchedPage[]> => {
+    const pages: SearchedPage[] = [];
+    const places = ['conversation', 'tools', 'thinking'] as const;
+    for (let start: FindStart | null = null, more = true; more; ) {
+      const scope = { session_id, thread: null, text, places, start, limit: 3, most };
+      const page: SearchedPage = await database().execute('findInSession', scope);
+      pages.push(page);
+      start = page.next;
+      more = start !== null;
+    }
+    return pages;
+  };
+
+  test('of a letter that stands everywhere no chunk holds more than a thousand places, and each place is in one', async () => {
+    const letters = 'ab'.repeat(22_000);
+    const call = journalCall('many', { at: 1, call_id: 'many', says: [user(letters)], answers: answer('done') });
+    const system = [{ type: 'text', text: letters }];
+    const request = Buffer.from(JSON.stringify({ ...JSON.parse(String(call.request)), system }));
+    const closed = call.closed && { ...call.closed, request_bytes: request.byteLength };
+    const [many = ''] = await storeCalls(database(), [{ ...call, request, closed }]);
+    await deriveAll(database());
+    const { body } = await api().request(`/v1/sessions/${many}/find?text=B`);
+    const chunks: string[] = [];
+    for await (const chunk of body ?? []) chunks.push(Buffer.from(chunk).toString());
+    const counts = chunks.map((chunk) => chunk.split('\n').length - 1);
+    assert.ok(Math.max(...counts) <= 1_000, `${Math.max(...counts)} lines in a chunk`);
+    const lines: Json[] = chunks
+      .join('')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    for (const side of ['input', 'prompt'])
+      assert.equal(
+        lines.filter((line) => line.side === side).map(({ start }) => start),
+        Array.from({ length: 22_000 }, (_, i) => 2 * i + 1),
+        side,
+      );
+    const [cut, ...whole] = lines.filter((line) => 'searched' in line);
+    assert.ok(cut.searched < cut.of && !cut.complete, 'the first page ends within a span');
+    assert.equal(whole, [
+      { searched: cut.of, of: cut.of, complete: false },
+      { searched: cut.of, of: cut.of, complete: true },
+    ]);
+  });
+
   test('a session that is not there, or deleted', async () => {
     const status = async (id: string) => {
       const response = await api().request(`/v1/sessions/${id}/find?text=a`);
@@ -218,3 +284,5 @@ const strings = (value: unknown): string[] => {
 
 const occurrences = (within: string, sought: string): number =>
   within.toLowerCase().split(sought.toLowerCase()).length - 1;
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
