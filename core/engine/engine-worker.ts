@@ -133,8 +133,10 @@ async function openIntake(folder: string, identityKey: Uint8Array, stored: () =>
   );
   if (written) journal.written(written.segment, written.byteOffset);
   const freed = (bytes: number) => send({ kind: 'freed', bytes });
+  const journalFault = (fault: string | null) => send({ kind: 'journal', fault });
   const intake = runIntake({
     ...{ database, journal, identityKey, reader, log, metrics, signal, stored, freed, pause, precedence, publish },
+    journalFault,
   });
   return { journal, intake };
 }

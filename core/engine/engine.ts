@@ -25,6 +25,8 @@ export type Engine = {
   written(segment: number, byteOffset: number, ended: boolean): void;
   /** The age in seconds of the oldest call that has ended, is in the journal and is not in the database; 0 when none waits. */
   oldestSeconds(): number;
+  /** The code of the error with which reads of the journal fail now, such as EACCES; null: they do not. */
+  journalFault(): string | null;
   /** Whether the listeners are busy: then the engine mostly pauses. */
   busy(listeners: boolean): void;
   /** Stores a turn that a client captured itself. The body is transferred: its memory is gone here. @throws {Error} it cannot be stored */
@@ -87,6 +89,7 @@ export function startEngine({
   let busy = false; // the listeners, as last reported
   let notifyTimer: NodeJS.Timeout | null = null;
   let publisher: PublisherState | null = null;
+  let journalFault: string | null = null;
   const age = openJournalAge();
 
   /** The journal is written every few milliseconds: a message for each write would cost more than the time that it saves. */
@@ -101,11 +104,13 @@ export function startEngine({
     else if (message.kind === 'reached') reachable?.(null);
     else if (message.kind === 'away') reachable?.(message.why);
     else if (message.kind === 'stored') age.stored(message.segment, message.byteOffset, message.waiting);
+    else if (message.kind === 'journal') journalFault = message.fault;
     else if (message.kind === 'publisher') publisher = message.state;
     else if (message.kind !== 'ready') requests.settle(message.id, message);
   };
 
   const start = () => {
+    journalFault = null; // a new thread finds out by itself
     const ownConnection = connection();
     const toRead = journal && live && { folder: journal.folder, live };
     const data: EngineData = { connection: ownConnection, journal: toRead, busy, retention, budgets, ...settings };
@@ -143,6 +148,7 @@ export function startEngine({
       const oldest = age.oldest();
       return oldest === null ? 0 : Math.max(0, Date.now() - oldest) / 1000;
     },
+    journalFault: () => journalFault,
     busy: (listeners) => {
       busy = listeners;
       thread.send({ kind: 'busy', listeners });

@@ -48,6 +48,7 @@ export type FromEngine =
   | { kind: 'reached' } // the database can be used
   | { kind: 'away'; why: string } // the database cannot be used yet (core/db/client/why-unavailable.ts)
   | { kind: 'freed'; bytes: number } // of the journal, deleted
+  | { kind: 'journal'; fault: string | null } // the code of the error with which reads of the journal fail; null: they succeed again
   | { kind: 'stored'; segment: number; byteOffset: number; waiting: number | null } // of the live journal (journal-age.ts)
   | { kind: 'publisher'; state: PublisherState }
   | { kind: 'ingested'; id: number; verdict: IngestVerdict | null } // null: the database refuses the turn

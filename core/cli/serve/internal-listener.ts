@@ -35,6 +35,7 @@ export async function openInternal(
         bytes: journal.bytes(),
         maxBytes: journal.maxBytes(),
         oldestSeconds: engine.oldestSeconds(),
+        fault: engine.journalFault(),
       },
     });
   const { fetch } = internalApi({

@@ -48,7 +48,7 @@ export type RoleState = {
   /** Whether the required cassettes are admitted. Absent: none run here. */
   cassettesReady?: boolean;
   /** The journal of a role that has one. */
-  journal: { bytes: number; maxBytes: number; oldestSeconds: number } | null;
+  journal: { bytes: number; maxBytes: number; oldestSeconds: number; fault: string | null } | null; // `fault`: with which it cannot be read
 };
 
 /** Above it, calls wait for longer than intake ever takes by itself. */
@@ -68,9 +68,14 @@ export async function readinessOf({ database, processes, cassettesReady, journal
   return { ready: reasons.length === 0, reasons, remarks };
 }
 
-function remarksOn({ bytes, maxBytes, oldestSeconds }: NonNullable<RoleState['journal']>): string[] {
+function remarksOn({ bytes, maxBytes, oldestSeconds, fault }: NonNullable<RoleState['journal']>): string[] {
   return [
-    ...(oldestSeconds > LATE_SECONDS ? ['calls wait in the journal: the database does not take them'] : []),
+    ...(fault === null
+      ? []
+      : [`the journal cannot be read (${fault}): calls wait in it, and the log has the file and what to do`]),
+    ...(fault === null && oldestSeconds > LATE_SECONDS
+      ? ['calls wait in the journal: the database does not take them']
+      : []),
     ...(bytes >= maxBytes ? ['the journal is full: calls pass and are not recorded'] : []),
   ];
 }

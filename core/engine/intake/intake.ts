@@ -39,6 +39,7 @@ type Deps = {
   signal: AbortSignal;
   stored?: () => void; // turns have come in
   freed?: (bytes: number) => void; // of the journal, deleted
+  journalFault?: (code: string | null) => void; // the journal cannot be read, or can be again
   publish?: StoreDeps['publish'];
   pause?: EngineThrottle['pause'];
   precedence?: Precedence;
@@ -53,7 +54,7 @@ const IDLE_MS = 1_000;
 
 /** Runs until the signal; in a worker thread, since reading bodies takes its time. */
 export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Intake {
-  const { database, journal, identityKey, log, metrics, signal, stored, freed, pause, publish } = deps;
+  const { database, journal, identityKey, log, metrics, signal, stored, freed, pause, publish, journalFault } = deps;
   const order = precedence ?? openPrecedence(database);
   const withRetry = openDatabaseRetry(log, signal);
   const { memory, used } = openCallMemory(reader);
@@ -61,7 +62,7 @@ export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Inta
   const newSlices = openNewSlices(database);
   const storing = { database, journal, newSlices, withRetry, log, metrics, signal, stored, publish };
   const retryParked = openParkedRetry({ ...preparing, ...storing });
-  const untilRead = openJournalRetry(log, signal);
+  const untilRead = openJournalRetry(log, signal, journalFault);
   const deleteSegments = openDeletion({ database, journal, withRetry, log, freed });
   const wakeUp = openWakeUp(signal);
   let drainers: (() => void)[] = [];

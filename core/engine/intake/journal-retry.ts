@@ -8,12 +8,21 @@ const RETRY = { firstMs: 100, maxMs: 5_000 };
 export const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'syscall' in error;
 
+/** Refused to this process for as long as nobody changes that: unlike other faults, it is never over by itself. */
+const NO_RIGHTS: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM']);
+const RIGHTS = 'give the user that svc runs as the right to read it, and to enter the folders above it';
+
 /**
  * Logs once when reads begin to fail, and once when they succeed again. What lasts on one segment is not waited for without end: the
  * reader counts it as damage (journal-windows.ts).
+ * @param changed gets the code of the error, such as EACCES, when reads begin to fail, and null when they succeed again
  * @throws what is no error of a system call, or the last error at the signal
  */
-export function openJournalRetry(log: Logger, signal: AbortSignal): <T>(read: () => Promise<T>) => Promise<T> {
+export function openJournalRetry(
+  log: Logger,
+  signal: AbortSignal,
+  changed: (code: string | null) => void = () => {},
+): <T>(read: () => Promise<T>) => Promise<T> {
   let failing = false;
   return async (read) => {
     const result = await retry(read, {
@@ -22,15 +31,19 @@ export function openJournalRetry(log: Logger, signal: AbortSignal): <T>(read: ()
       isRetryable: isSystemError,
       onFailure: (error) => {
         const { code, syscall, path } = error as NodeJS.ErrnoException;
-        if (!failing)
-          log.error(
-            { code, syscall, path },
-            'Cannot read the journal: it is tried again, and nothing of it is deleted',
-          );
+        if (failing) return;
         failing = true;
+        log.error(
+          { code, syscall, path, ...(NO_RIGHTS.has(code) && { remedy: RIGHTS }) },
+          'Cannot read the journal: it is tried again, and nothing of it is deleted',
+        );
+        changed(code ?? 'an error');
       },
     });
-    if (failing) log.info('The journal can be read again');
+    if (failing) {
+      log.info('The journal can be read again');
+      changed(null);
+    }
     failing = false;
     return result;
   };
