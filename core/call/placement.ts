@@ -3,6 +3,7 @@ import type { Identity } from '../model/identity.ts';
 import type { CallNodes } from '../model/node.ts';
 import { type ChainMessage, type ConversationPlacement, type KnownNode, placeConversation } from './conversation.ts';
 import { sessionId } from './identity.ts';
+import { isDistinctive } from './references.ts';
 
 /** What placing reads of a call. `client_key` is hex; the former one is that of the client's sessions of version 0.1. */
 export type Unplaced = {
@@ -43,7 +44,7 @@ export type WaitingCall = { session: SessionKey; unnamed: boolean; requested_at:
 export type PlacementFacts = {
   clients: Map<string, ClientNodes>; // by `client_key`
   followed: Map<string, SessionKey>; // the sessions of calls that others continue by the provider's id, by call id
-  awaited: Map<string, WaitingCall[]>; // by `awaitedKey`, the oldest first
+  awaited: Map<string, WaitingCall[]>; // by `awaitedKeys`, the oldest first
 };
 
 /** A call with what the facts hold about it. What costs time is looked up once, by the first rule that needs it. */
@@ -51,7 +52,7 @@ type Candidate = {
   turn: Unplaced;
   named: SessionKey | null;
   followed: SessionKey | null;
-  waiting: WaitingCall | null; // a call that waits for this one's response and was sent after it
+  waiting: WaitingCall | null; // a call of the client that waits for this one's response and was sent after it
   conversation(): Conversation;
   /** The client's session that has this call's answer in a request that was sent after this call. */
   showing(): ClientNode | null;
@@ -78,7 +79,7 @@ const RULES: readonly [PlacementRule, (call: Candidate) => Decision | null][] = 
   ['shown', ({ showing }) => joining(showing())],
   // Its messages leave one of the client's conversations at a message that others have followed.
   ['fork', ({ turn, conversation }) => forking(turn, conversation().found)],
-  // A call that was sent after this one waits for its response.
+  // A call of the client that was sent after this one waits for its response. (Another client's goes to the session of this one.)
   ['awaited', ({ waiting }) => waiting && { session: waiting.session }],
   // Nothing is known of it: it opens a conversation, which is named by this request.
   ['new', ({ turn }) => ({ session: openedBy(turn.call_id) })],
@@ -107,15 +108,16 @@ export const placeCalls = (turns: readonly Unplaced[], facts: PlacementFacts): P
 /** Places one call and adds it to the facts. */
 export function placeCall(turn: Unplaced, facts: PlacementFacts): { rule: PlacementRule; placement: Placement } {
   const named = namedSession(turn.identity);
-  const waiting = waitingFor(turn, named, facts);
+  const own = waitingFor(turn, named, facts);
+  const waiting = [...own, ...waitingElsewhere(turn, own, facts)];
   // A server may number its responses anew at each start: a call that was sent before this one continues an older response.
-  const later = waiting.filter(({ requested_at }) => requested_at > turn.requested_at);
-  const { rule, decision } = decide(candidate(turn, named, later[0] ?? null, facts));
+  const isLater = ({ requested_at }: WaitingCall) => requested_at > turn.requested_at;
+  const { rule, decision } = decide(candidate(turn, named, own.find(isLater) ?? null, facts));
   const { session, fork = null } = decision;
   if (rule !== 'named' && rule !== 'protocol') addToClient(turn, decision, facts);
   facts.followed.set(turn.call_id, session);
   addWaiting(turn, named, session, facts);
-  const linked = later.filter(({ unnamed }) => unnamed).map((call) => call.session.session_id);
+  const linked = waiting.filter((call) => isLater(call) && call.unnamed).map((call) => call.session.session_id);
   const merges = [...new Set(linked)].filter((session_id) => session_id !== session.session_id);
   const isOwn = waiting.some((call) => call.session.session_id === session.session_id);
   const awaited = merges.length > 0 || isOwn || (rule === 'named' && waiting.length > 0);
@@ -175,6 +177,14 @@ function sessionShowingAnswer({ nodes, requested_at }: Unplaced, known: ClientNo
 export const awaitedKey = (named: SessionKey | null, client_key: string, id: string) =>
   `${named?.session_id ?? client_key} ${id}`;
 
+const anywhereKey = (id: string) => `any ${id}`;
+
+/** All keys of a waiting call: one that names no session waits for a distinctive id of any client too, as it would continue one. */
+export const awaitedKeys = (named: SessionKey | null, client_key: string, id: string): string[] => [
+  awaitedKey(named, client_key, id),
+  ...(named === null && isDistinctive(id) ? [anywhereKey(id)] : []),
+];
+
 /** The ids by which calls may wait for this one. */
 export const answerIds = ({ nodes: { call } }: Pick<Unplaced, 'nodes'>): string[] =>
   [call.response_id, ...call.item_ids].filter((id) => id !== '');
@@ -184,16 +194,21 @@ const waitingFor = (turn: Unplaced, named: SessionKey | null, { awaited }: Place
     answerIds(turn).flatMap((id) => awaited.get(awaitedKey(scope, turn.client_key, id)) ?? []),
   );
 
+/** Calls of other clients that wait for this one. Each continues one call, so the next one with such an item finds none of them. */
+function waitingElsewhere(turn: Unplaced, own: readonly WaitingCall[], { awaited }: PlacementFacts): WaitingCall[] {
+  const keys = answerIds(turn).filter(isDistinctive).map(anywhereKey);
+  const found = keys.flatMap((key) => awaited.get(key) ?? []).filter((call) => !own.includes(call));
+  for (const key of keys) awaited.delete(key);
+  return found;
+}
+
 /** A call whose predecessor is not known waits for it; so does one that continues an older answer, since the one it refers to is not known. */
 function addWaiting(turn: Unplaced, named: SessionKey | null, session: SessionKey, { awaited }: PlacementFacts): void {
   const { previous_response_id, item_reference } = turn.nodes.call;
   const id = turn.identity.continues_call_id === undefined ? previous_response_id || item_reference : item_reference;
   if (id === '') return;
-  addTo(awaited, awaitedKey(named, turn.client_key, id), {
-    session,
-    unnamed: isUnnamed(named !== null, session),
-    requested_at: turn.requested_at,
-  });
+  const waiting = { session, unnamed: isUnnamed(named !== null, session), requested_at: turn.requested_at };
+  for (const key of awaitedKeys(named, turn.client_key, id)) addTo(awaited, key, waiting);
 }
 
 export const isUnnamed = (named: boolean, { harness_id }: SessionKey): boolean => !named && harness_id === 'unknown';

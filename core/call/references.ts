@@ -11,6 +11,12 @@ const MOST_REFERENCES = 32;
 const MOST_BYTES = 1_024;
 
 /**
+ * Whether no two answers have this id, or an item of it, whoever their clients are: a server that numbers them gives short ones. One
+ * program may be several clients: Vercel's AI SDK has a user agent for its streams and another one for whole answers.
+ */
+export const isDistinctive = (id: string): boolean => id.length >= 24;
+
+/**
  * The ids of the items that a request refers to last, the last first. None where it names the answer or the conversation that it
  * continues: then its messages follow what the provider holds of that.
  */

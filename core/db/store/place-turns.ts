@@ -4,6 +4,7 @@ import {
   addTo,
   answerIds,
   awaitedKey,
+  awaitedKeys,
   isUnnamed,
   type Placement,
   type PlacementFacts,
@@ -32,10 +33,11 @@ async function awaitedAnswers(tx: Sql, turns: readonly Unplaced[]): Promise<Plac
   const awaited: PlacementFacts['awaited'] = new Map();
   const current = currentKeys(turns);
   for (const call of waiting) {
-    const { waits_for, requested_at, named } = call;
+    const { waits_for, requested_at, named, is_answered } = call;
     const session = sessionKey(call);
-    const key = awaitedKey(named ? session : null, current.get(call.client_key) ?? call.client_key, waits_for);
-    addTo(awaited, key, { session, requested_at, unnamed: isUnnamed(named, session) });
+    const found = { session, requested_at, unnamed: isUnnamed(named, session) };
+    const scope = [named ? session : null, current.get(call.client_key) ?? call.client_key, waits_for] as const;
+    for (const key of is_answered ? [awaitedKey(...scope)] : awaitedKeys(...scope)) addTo(awaited, key, found);
   }
   return awaited;
 }

@@ -2,6 +2,7 @@
 import { sessionId } from '../../call/identity.ts';
 import type { PreparedTurn } from '../../call/prepared-turn.ts';
 import { type Continuation, type ConversationUpTo, lastOf, type PreviousCall } from '../../call/previous-call.ts';
+import { isDistinctive } from '../../call/references.ts';
 import type { Database } from '../../db/database.ts';
 import type { PreviousAnswer } from '../../db/store/previous-answers.ts';
 import type { Identity } from '../../model/identity.ts';
@@ -69,12 +70,6 @@ async function referencedCall(
   }
   return null;
 }
-
-/**
- * Whether no two answers have an item of this id, whoever their clients are: a server that numbers its items gives short ones. One
- * program may be several clients: Vercel's AI SDK has a user agent for its streams and another one for whole answers.
- */
-const isDistinctive = (id: string): boolean => id.length >= 24;
 
 /** null: the caller did not name it. */
 const namedSession = ({ harness_id, harness_session_id }: Identity): string | null =>

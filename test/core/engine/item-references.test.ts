@@ -176,6 +176,74 @@ databaseSuite('references to items of answers', (test, database) => {
     assert.match(String(identity?.id), /1$/);
   });
 
+  const distinctive = (n: number) => `msg_0d447a724b353270006a2b3cbb2e2881989e548b7fd191e5${n}`;
+
+  test('so it is in whatever order its calls come, and whichever of them are stored together', async () => {
+    const part = (n: number, client: string) => {
+      const before = Array.from({ length: n - 1 }, (_, i) => [user(`Question ${i + 1}`), ref(distinctive(i + 1))]);
+      const output = [{ ...answered(n), id: distinctive(n) }];
+      return call({ n, input: [...before.flat(), user(`Question ${n}`)], output, rest: { client } });
+    };
+    const [first, second, third] = [part(1, 'one'), part(2, 'two'), part(3, 'three')];
+    const inOrder = await rowsOf([first], [second], [third]);
+    assert.equal(inOrder.sessions, { n: 1 });
+    const client_key = "select encode(client_key, 'hex') as key from svc.sessions where not is_empty";
+    const client = await database().sql(client_key);
+    for (const [a, b, c] of [
+      [first, second, third],
+      [first, third, second],
+      [second, first, third],
+      [second, third, first],
+      [third, first, second],
+      [third, second, first],
+    ] as const)
+      for (const batches of [[[a, b, c]], [[a, b], [c]], [[a], [b], [c]]]) {
+        assert.equal(await rowsOf(...batches), inOrder);
+        assert.equal(await breaks(database()), []);
+        assert.equal(await database().sql(client_key), client, 'the session is of the client that began it');
+      }
+  });
+
+  test('a call that has found the answer with such an item takes in no other one that has it', async () => {
+    const first = (n: number, client: string) =>
+      call({ n, input: [user('Question 1')], output: [{ ...answered(1), id: distinctive(1) }], rest: { client } });
+    const next = call({
+      n: 3,
+      input: [user('Question 1'), ref(distinctive(1)), user('Go on')],
+      rest: { client: 'two' },
+    });
+    const [own, foreign] = [first(1, 'two'), first(2, 'one')];
+    for (const batches of [
+      [[foreign], [own], [next]],
+      [[own], [next], [foreign]],
+      [[next], [own], [foreign]],
+      [[next, own, foreign]],
+      [[next], [foreign], [first(4, 'three')]],
+      [[next, foreign, first(4, 'three')]],
+    ]) {
+      await rowsOf(...batches);
+      const turns = 'select count(*)::int as n from svc.effective_turns group by session_id order by 1';
+      assert.equal(await database().sql(turns), [{ n: 1 }, { n: 2 }]);
+    }
+  });
+
+  test('a response that is named by such an id is waited for by any client; a named session waits for its own', async () => {
+    const id = `resp_${distinctive(1)}`;
+    const next = (rest: Partial<CallLike>) =>
+      call({ n: 2, input: [user('Go on')], request: { previous_response_id: id }, rest });
+    const first = call({ n: 1, input: [user('Question 1')], response: { id }, rest: { client: 'one' } });
+    const inOrder = await rowsOf([first], [next({ client: 'two' })]);
+    assert.equal(inOrder.sessions, { n: 1 });
+    for (const batches of [[[next({ client: 'two' }), first]], [[next({ client: 'two' })], [first]]])
+      assert.equal(await rowsOf(...batches), inOrder);
+    const headers: [string, string][] = [
+      ['x-svc-harness-id', 'mine'],
+      ['x-svc-harness-session-id', 'a'],
+    ];
+    for (const batches of [[[next({ headers }), first]], [[next({ headers })], [first]]])
+      assert.equal((await rowsOf(...batches)).sessions, { n: 2 });
+  });
+
   test('of one client whose server numbers its answers anew, the newest is gone on from', async () => {
     const own = (n: number, input: Item[]) => call({ n, input, output: [answered(1)] });
     const { nodes, sessions } = await rowsOf([
