@@ -1,5 +1,6 @@
 /** A database that has lost its last commits, as a standby may that takes over: what it lacks is read again, and stored once. */
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { unlinkSync } from 'node:fs';
 import pino from 'pino';
 import * as assert from 'uvu/assert';
@@ -8,10 +9,12 @@ import { segmentsIn } from '../../../../core/capture/journal-files.ts';
 import type { JournalCall } from '../../../../core/capture/journal-format.ts';
 import { openJournalReader } from '../../../../core/capture/journal-reader.ts';
 import { redactHeaders } from '../../../../core/capture/redact.ts';
+import type { TurnBatch } from '../../../../core/db/store/append-turns.ts';
 import { runIntake } from '../../../../core/engine/intake/intake.ts';
 import { reportingReader } from '../../../../core/engine/intake/journal-age.ts';
 import { DatabaseError } from '../../../../core/errors.ts';
 import { openMetrics } from '../../../../core/metrics.ts';
+import { sleepUntil } from '../../../../core/retry.ts';
 import { capturedCall, chat, chatAnswer } from '../../../support/captured-calls.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { newFolder, silent } from '../../../support/journal-calls.ts';
@@ -193,5 +196,57 @@ databaseSuite('a database that was set back', (test, database) => {
     assert.equal([await stored(), warnings.length], [ids(12), 1]);
     assert.is(warnings[0]?.runs[0]?.lost, null);
     assert.ok(segmentsIn(folder, journal.runId).length > 0);
+  });
+
+  test('a batch in flight, whose connection was cut, is not stored before what a server lacks', async () => {
+    if (database().kind === 'embedded') return;
+    const { journal, intake, lines } = await opened(10_000);
+    const real = database().execute;
+    const noticed = new AbortController();
+    let isNext = false;
+    const inFlight = new AbortController();
+    const sentAgain = new AbortController();
+    let isSetBack = false;
+    database().execute = (async (name: never, args: never, options: never) => {
+      if (name === 'checkpoint' && isNext) await sleepUntil(inFlight.signal, 500); // the batch's slices are compared first
+      if (name === 'checkpoint' && !inFlight.signal.aborted) throw new DatabaseError('not yet', 'XX000', false);
+      if (name === 'checkpoint' && !isSetBack) {
+        isSetBack = true;
+        await setBack();
+        setTimeout(() => noticed.abort(), 300); // the positions are compared next: the deletion is the first to see the loss
+      }
+      if (name !== 'appendTurns' || !isNext) return real(name, args, options);
+      if (!inFlight.signal.aborted) {
+        inFlight.abort();
+        await once(noticed.signal, 'abort');
+        throw new DatabaseError('the connection was cut', '08006', true);
+      }
+      if ((args as TurnBatch).turns.length > 1) await sleepUntil(sentAgain.signal, 2_000); // what is read again is stored last
+      try {
+        return await real(name, args, options);
+      } finally {
+        sentAgain.abort();
+      }
+    }) as typeof real;
+    try {
+      await write(journal, 0, 2);
+      await intake.drained();
+      await mark();
+      await write(journal, 2, 12);
+      await intake.drained();
+      isNext = true;
+      await write(journal, 12, 13);
+      await intake.drained();
+    } finally {
+      database().execute = real;
+    }
+    assert.ok(isSetBack);
+    assert.equal(await stored(), ids(13));
+    assert.equal(
+      await counted(),
+      { captured: 13, not_a_turn: 3 },
+      'what was lost is counted again, as the batch is not ahead of it',
+    );
+    assert.is(lines.filter(({ msg }) => msg === WARNING).length, 1);
   });
 });
