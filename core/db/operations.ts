@@ -153,7 +153,7 @@ import { lastAnswers, previousAnswers, referencedAnswers } from './store/previou
 import { storedCalls } from './store/stored-calls.ts';
 import { takesWrites } from './takes-writes.ts';
 import { vacuum } from './vacuum.ts';
-import { leaseWork, releaseWork } from './work-lease.ts';
+import { isWorkLeased, leaseWork, releaseWork } from './work-lease.ts';
 
 export const operations = {
   commitDerive,
@@ -318,6 +318,7 @@ export const operations = {
   dropLog,
   leaseWork,
   releaseWork,
+  isWorkLeased,
   takesWrites,
   openBackup,
   backupRows,

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import type { Sql } from './sql.ts';
 
-type Lease = { work: 'retention' | 'gc' | 'find' | 'cache'; token: string };
+type Lease = { work: 'retention' | 'gc' | 'find' | 'cache' | 'backup'; token: string };
 
 /** `token`: of the lease under which slices are collected. */
 export type CollectionLease = { token: string };
@@ -15,6 +15,12 @@ export async function leaseWork(db: Sql, { work, token, ms }: Lease & { ms: numb
     on conflict (work) do update set token = excluded.token, leased_until = excluded.leased_until
      where l.token = excluded.token or l.leased_until <= now()
     returning 1 as one`);
+  return rows.length > 0;
+}
+
+/** Whether anybody holds it. */
+export async function isWorkLeased(db: Sql, { work }: Pick<Lease, 'work'>): Promise<boolean> {
+  const rows = await db.rows(sql`select 1 as one from svc.work_leases where work = ${work} and leased_until > now()`);
   return rows.length > 0;
 }
 

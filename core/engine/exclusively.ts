@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts';
 const LEASE_MS = 60_000;
 const RENEW_MS = 15_000;
 
-export type ExclusiveWork = 'retention' | 'gc' | 'find' | 'cache';
+export type ExclusiveWork = 'retention' | 'gc' | 'find' | 'cache' | 'backup';
 
 /**
  * The signal of `task` is given when the caller's is, or the lease is lost. A process that stands still learns of that too late: what must

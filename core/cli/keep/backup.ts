@@ -74,7 +74,7 @@ async function* source(loaded: LoadedConfig, version: string, io: Pick<Io, 'err'
       yield* response as AsyncIterable<Buffer>;
     } catch (error) {
       throw new OperatorError(
-        'Cannot make a backup: the service cut the connection; its log says why, and turns that are purged or moved meanwhile are a reason',
+        'Cannot make a backup: the service cut the connection; its log says why, and turns that are removed meanwhile are a reason',
         1,
         { cause: error },
       );

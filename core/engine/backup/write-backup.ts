@@ -11,11 +11,12 @@ import { Refusal } from '../../errors.ts';
 import { openWorkLease, type WorkLease } from '../exclusively.ts';
 import { BACKUP_FORM, type BackupHead, countedName, rowText, type TableStart } from './format.ts';
 
-type Deps = { execute: Database['execute']; version: string };
+/** `mostWaitMs` overrides the time of this file, for tests. */
+type Deps = { execute: Database['execute']; version: string; mostWaitMs?: number };
 
 /**
  * The bytes of a backup. It ends only when nothing more is read of the database, which may be closed then.
- * @throws {Refusal} backup-broken, when turns were purged while it was made
+ * @throws {Refusal} backup-broken, when turns were removed while it was made, or when it cannot begin since some are being removed
  */
 export async function* writeBackup(deps: Deps): AsyncGenerator<Uint8Array, void> {
   const source = Readable.from(lines(deps));
@@ -32,33 +33,56 @@ export async function* writeBackup(deps: Deps): AsyncGenerator<Uint8Array, void>
 
 /** Nothing is removed by itself while the lines are read: what retention or a collection deletes would break the backup. */
 async function* lines(deps: Deps): AsyncGenerator<string, void> {
-  const leases = await leasesOfRemovals(deps.execute);
+  const leases = await leasesOfRemovals(deps);
   try {
     yield* linesOfRecord(deps);
   } finally {
-    await Promise.allSettled(leases.map((lease) => lease.release())); // one that is not released ends by itself
+    await releaseAll(leases);
   }
 }
 
-/** For both together. The first sweep of a large record goes on for hours: then the backup is begun beside it. */
-const MOST_WAIT_MS = 10_000;
+/**
+ * For a sweep and a collection together, which end at their next step when they see that a backup waits. Only one table that is written afresh
+ * takes longer, and a process that was killed: its lease ends after a minute.
+ */
+const MOST_WAIT_MS = 90_000;
+/** For those of another backup, which hold back what removes for both. */
+const MOST_WAIT_BESIDE_MS = 10_000;
 const AGAIN_MS = 500;
 
-/** On a standby there are none: whoever writes removes there. */
-async function leasesOfRemovals(execute: Database['execute']): Promise<WorkLease[]> {
+/**
+ * On a standby there are none: whoever writes removes there.
+ * @throws {Refusal} backup-broken, when something else than another backup holds one for too long
+ */
+async function leasesOfRemovals({ execute, mostWaitMs = MOST_WAIT_MS }: Deps): Promise<WorkLease[]> {
   if (!(await execute('takesWrites', {}))) return [];
-  const until = performance.now() + MOST_WAIT_MS;
-  const leases: WorkLease[] = [];
-  for (const work of ['retention', 'gc'] as const) {
-    let lease = await openWorkLease(execute, work);
-    while (lease === null && performance.now() < until) {
-      await sleep(AGAIN_MS);
-      lease = await openWorkLease(execute, work);
+  const pending = await openWorkLease(execute, 'backup');
+  const leases = pending ? [pending] : [];
+  const until = performance.now() + (pending ? mostWaitMs : MOST_WAIT_BESIDE_MS);
+  try {
+    for (const work of ['retention', 'gc'] as const) {
+      let lease = await openWorkLease(execute, work);
+      while (lease === null && performance.now() < until) {
+        await sleep(AGAIN_MS);
+        lease = await openWorkLease(execute, work);
+      }
+      if (lease !== null) leases.push(lease);
+      else if (pending) throw new Refusal('backup-broken', BUSY[work]);
     }
-    if (lease !== null) leases.push(lease);
+    return leases;
+  } catch (error) {
+    await releaseAll(leases);
+    throw error;
   }
-  return leases;
 }
+
+const BUSY = {
+  retention: 'Cannot begin the backup: a sweep of retention is under way and does not end; try again later',
+  gc: 'Cannot begin the backup: garbage is being collected, which does not end; try again later',
+};
+
+const releaseAll = (leases: readonly WorkLease[]): Promise<unknown> =>
+  Promise.allSettled(leases.map((lease) => lease.release())); // one that is not released ends by itself
 
 async function* linesOfRecord({ execute, version }: Deps): AsyncGenerator<string, void> {
   const hash = createHash('sha256');
@@ -109,6 +133,9 @@ async function* linesOfRecord({ execute, version }: Deps): AsyncGenerator<string
     }
   }
   if (!(await execute('isBackupWhole', { marks })))
-    throw new Refusal('backup-broken', 'Cannot finish the backup: turns were purged or moved meanwhile; begin again');
+    throw new Refusal(
+      'backup-broken',
+      'Cannot finish the backup: turns or their bytes were removed meanwhile; begin again',
+    );
   yield `${JSON.stringify({ end: true, rows, lines: count, sha256: hash.digest('hex') })}\n`;
 }

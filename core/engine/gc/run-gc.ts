@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../db/database.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { GcReport } from '../../model/gc.ts';
+import { openPendingBackup, type PendingBackup } from '../backup/pending-backup.ts';
 import { exclusively } from '../exclusively.ts';
 import { collectSlices } from './collect-slices.ts';
 
@@ -18,14 +19,17 @@ type Options = {
 
 /** @returns null: another process does it now */
 export const runGc = ({ execute, signal, inUse }: Options): Promise<GcReport | null> =>
-  exclusively(execute, 'gc', signal, async (own, token) => {
+  exclusively(execute, 'gc', signal, async (held, token) => {
+    const backup = openPendingBackup(execute, held);
+    const own = backup.signal;
     const began_at = new Date().toISOString();
     const { bytes: bytes_before } = await execute('tableSizes', {});
     const pause = async (workedMs: number) => {
       if (inUse) await sleep(Math.min(workedMs, 1_000));
+      await backup.check();
     };
     const { slices, bytes: slice_bytes, complete } = await collectSlices(execute, { token, pause, signal: own });
-    const rewritten = await rewriteTables(execute, own, inUse ? MOST_BYTES_IN_USE : Number.POSITIVE_INFINITY);
+    const rewritten = await rewriteTables(execute, backup, inUse ? MOST_BYTES_IN_USE : Number.POSITIVE_INFINITY);
     if (rewritten.all) await execute('dropLog', {});
     const { bytes: bytes_after, kind } = await execute('tableSizes', {});
     await execute('measureStored', { rewritten: kind === 'embedded' && rewritten.all });
@@ -39,11 +43,17 @@ export const runGc = ({ execute, signal, inUse }: Options): Promise<GcReport | n
 
 type Rewritten = Pick<GcReport, 'tables' | 'left'> & { all: boolean };
 
-async function rewriteTables(execute: Database['execute'], signal: AbortSignal, mostBytes: number): Promise<Rewritten> {
+async function rewriteTables(
+  execute: Database['execute'],
+  backup: PendingBackup,
+  mostBytes: number,
+): Promise<Rewritten> {
+  const { signal } = backup;
   const { tables: sizes, kind } = await execute('tableSizes', {});
   const tables: GcReport['tables'] = [];
   const left: GcReport['left'] = [];
   for (const { name, bytes } of sizes) {
+    await backup.check();
     if (signal.aborted) break;
     if (kind === 'embedded' && bytes > mostBytes) {
       const reason = 'nothing else could be stored while so large a table is written afresh: stop svc, then run svc gc';

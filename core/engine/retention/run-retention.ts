@@ -6,6 +6,7 @@ import { reasonOf } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { RetentionRules } from '../../model/retention.ts';
+import { openPendingBackup } from '../backup/pending-backup.ts';
 import { exclusively } from '../exclusively.ts';
 import type { Precedence } from '../precedence.ts';
 import { sweepRetention } from './sweep.ts';
@@ -48,10 +49,6 @@ export async function runRetention({ firstMs = FIRST_MS, everyMs = EVERY_MS, ...
 async function sweepOnce(deps: Deps, between: Between): Promise<void> {
   const { database, rules, precedence, pause, signal, log, metrics } = deps;
   const began = performance.now();
-  const rest = async (workedMs: number) => {
-    await sleep(Math.min(workedMs, MOST_REST_MS), undefined, { signal }).catch(() => undefined);
-    await pause(workedMs);
-  };
   const mayCollect = performance.now() >= between.notBefore;
   const collected = (tookMs: number) => {
     between.notBefore = performance.now() + tookMs * COLLECTED_AGAIN;
@@ -62,12 +59,19 @@ async function sweepOnce(deps: Deps, between: Between): Promise<void> {
     log.info({ ...removed, seconds }, 'retention removed sessions');
   };
   const { committing } = precedence;
-  const options = { database, rules, now: Date.now(), committing, pause: rest, mayCollect, collected, report };
+  const options = { database, rules, now: Date.now(), committing, mayCollect, collected, report };
   await exclusively(database.execute, 'retention', signal, async (own) => {
-    if (rules.dryRun) return;
+    const backup = openPendingBackup(database.execute, own);
+    const rest = async (workedMs: number) => {
+      await sleep(Math.min(workedMs, MOST_REST_MS), undefined, { signal }).catch(() => undefined);
+      await pause(workedMs);
+      await backup.check();
+    };
+    await backup.check();
+    if (rules.dryRun || backup.signal.aborted) return;
     try {
-      const swept = await sweepRetention({ ...options, signal: own });
-      if (!own.aborted) warnOnce(deps, between, swept?.unreachable ?? false);
+      const swept = await sweepRetention({ ...options, pause: rest, signal: backup.signal });
+      if (!backup.signal.aborted) warnOnce(deps, between, swept?.unreachable ?? false);
     } finally {
       metrics.retentionSwept();
     }

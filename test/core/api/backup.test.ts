@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert';
 import type { Database, OperationName } from '../../../core/db/database.ts';
 import { writeBackup } from '../../../core/engine/backup/write-backup.ts';
 import { exclusively } from '../../../core/engine/exclusively.ts';
+import { Refusal } from '../../../core/errors.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { capturedCall, chat, takeIn } from '../../support/captured-calls.ts';
 import { databaseSuite } from '../../support/databases.ts';
@@ -195,6 +196,36 @@ databaseSuite('GET /v1/admin/backup', (test, database) => {
     await sql('update svc.installation set partition_no = partition_no - 1');
     assert.equal([found, lines.at(-1).end], [[null, null], true]);
     assert.equal(await sweeps(), ['swept', 'swept']);
+  });
+
+  test('it is refused while something is removed that does not end, with the reason; a second backup is not', async () => {
+    await takeIn(database(), [call(1)]);
+    const { execute } = database();
+    const { signal } = new AbortController();
+    const bytesOf = async (mostWaitMs: number) => {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of writeBackup({ execute, version: 'x', mostWaitMs })) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    };
+    const refused = (work: 'retention' | 'gc') =>
+      exclusively(execute, work, signal, async () => {
+        try {
+          return await bytesOf(10);
+        } catch (error) {
+          return error;
+        }
+      });
+    for (const [work, why] of [
+      ['retention', 'a sweep of retention is under way'],
+      ['gc', 'garbage is being collected'],
+    ] as const) {
+      const error = await refused(work);
+      assert.instance(error, Refusal);
+      assert.equal([(error as Refusal).code, (error as Refusal).message.includes(why)], ['backup-broken', true]);
+      assert.equal(await database().sql('select work from svc.work_leases'), []);
+    }
+    const lines = await linesIn(await backup(meanwhile('cassetteSchemas', () => bytesOf(10))));
+    assert.is(lines.at(-1).end, true);
   });
 
   test('pages join: more rows than one holds, and more bytes', async () => {

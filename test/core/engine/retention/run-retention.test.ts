@@ -1,8 +1,10 @@
 /** Retention sweeps by itself, in one process of a database at a time, and reports each sweep that removed something. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
 import pino from 'pino';
 import * as assert from 'uvu/assert';
 import type { Database } from '../../../../core/db/database.ts';
+import { writeBackup } from '../../../../core/engine/backup/write-backup.ts';
 import { exclusively } from '../../../../core/engine/exclusively.ts';
 import { openPrecedence } from '../../../../core/engine/precedence.ts';
 import { runRetention } from '../../../../core/engine/retention/run-retention.ts';
@@ -83,6 +85,41 @@ databaseSuite('runRetention', (test, database) => {
     assert.match(await metrics.text(), /^svc_retention_removed_turns_total 1$/m);
     const [last] = await database().execute('lastRemovals', {});
     assert.equal([last?.sessions, last?.raw_turns, await sweeps()], [1, 1, 1]);
+  });
+
+  test('a sweep that is under way ends at its next step for a backup, which is whole; the next sweep goes on', async () => {
+    await store();
+    const { stopping, lines, start } = runner();
+    const { execute, sql } = database();
+    let backup: Promise<Buffer> | null = null;
+    const bytesOf = async () => {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of writeBackup({ execute, version: 'x' })) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    };
+    const pause = async () => {
+      backup ??= bytesOf();
+      for (let i = 0; i < 40 && !(await execute('isWorkLeased', { work: 'backup' })); i++) await sleep(50);
+    };
+    const first = start({ pause, everyMs: 60_000 });
+    for (let i = 0; backup === null && i < 200; i++) await sleep(50);
+    const bytes = (await backup) as Buffer | null;
+    const end = JSON.parse(
+      gunzipSync(bytes ?? Buffer.alloc(0))
+        .toString()
+        .trimEnd()
+        .split('\n')
+        .at(-1) ?? '',
+    );
+    assert.equal([end.end, end.rows['svc.raw_turns']], [true, 1]);
+    assert.equal(await sql('select count(*)::int as n from svc.raw_turns'), [{ n: 1 }]);
+    const next = start();
+    for (let i = 0; lines.length === 0 && i < 200; i++) await sleep(50);
+    stopping.abort();
+    await Promise.all([first, next]);
+    assert.is(lines[0]?.msg, 'retention removed sessions');
+    assert.equal(await sql('select count(*)::int as n from svc.raw_turns'), [{ n: 0 }]);
+    assert.equal(await sql('select 1 from svc.work_leases'), []);
   });
 
   test('a dry run counts no sweep', async () => {
