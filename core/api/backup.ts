@@ -26,9 +26,9 @@ const backup = createRoute({
         'content-disposition': { schema: { type: 'string' as const }, description: 'For browsers: it is saved' },
       },
     },
-    409: json(Failure, 'Turns were purged or moved meanwhile', [
+    409: json(Failure, 'Turns were removed meanwhile, or something that removes some does not end', [
       'backup-broken',
-      'Cannot finish the backup: turns were purged or moved meanwhile; begin again',
+      'Cannot finish the backup: turns or their bytes were removed meanwhile; begin again',
     ]),
     ...guarded,
   },
