@@ -100,6 +100,7 @@ export function followTranscripts(options: FollowOptions): Following {
       );
       for (const file of due) {
         const startedAt = performance.now();
+        failures.sending(file.path);
         const tally = await sweep({ files: [file], client, sent, signal: aborting.signal });
         const [summary] = tally.summary([file.source], places);
         const tookMs = performance.now() - startedAt;
@@ -108,7 +109,7 @@ export function followTranscripts(options: FollowOptions): Following {
         for (const { reason } of summary?.refused ?? [])
           report(new OperatorError(`Cannot send a transcript: ${reason}`));
         if ((summary?.sent ?? 0) === 0) continue;
-        failures.sent();
+        failures.sent(file.path);
         sentPaths.add(file.path);
         const head = await file.source.head(file);
         if (head) sentSessions.add(head.session.harness_session_id);
@@ -150,27 +151,46 @@ const RETRY_FOR_MS = 2_000;
 
 type FailureReports = { report(error: unknown): void; reportSent(): void; reportAfterMs?: number };
 
-/** The rounds that failed since the last one that did not: reported once that goes on, or at the end. */
+/** `path`: of the file that was being sent; null: none was, as where nobody listens. */
+type RoundFailure = { since: number; error: unknown; path: string | null };
+
+/**
+ * The rounds that failed since the last one that did not: reported once that goes on, or at the end. That it was sent afterwards is reported
+ * once a round has ended without a failure and the file that failed is among those that were sent.
+ */
 function openFailures({ report, reportSent, reportAfterMs = REPORT_AFTER_MS }: FailureReports) {
-  let last: { since: number; error: unknown } | null = null;
-  let isReported = false; // and nothing was sent since
+  let last: RoundFailure | null = null;
+  let reported: RoundFailure | null = null; // and it was not sent since
+  let sending: string | null = null;
+  const sent = new Set<string>(); // since the last round that ended without a failure
   const reportLast = () => {
     if (last === null) return;
     report(last.error);
-    isReported = true;
+    reported = last;
   };
   return {
     failed(error: unknown): void {
-      last = { since: last?.since ?? performance.now(), error };
+      if (sending !== null) sent.delete(sending);
+      last = { since: last?.since ?? performance.now(), error, path: sending };
+      sending = null;
       if (performance.now() - last.since >= reportAfterMs) reportLast();
     },
     /** A round ended without a failure. */
     ended(): void {
       last = null;
+      sending = null;
+      if (reported && (reported.path === null ? sent.size > 0 : sent.has(reported.path))) {
+        reportSent();
+        reported = null;
+      }
+      sent.clear();
     },
-    sent(): void {
-      if (isReported) reportSent();
-      isReported = false;
+    sending(path: string): void {
+      sending = path;
+    },
+    sent(path: string): void {
+      sent.add(path);
+      sending = null;
     },
     reportLast,
   };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { followTranscripts } from '../../../../core/cli/sync/follow.ts';
-import { serveIngest } from '../../../ingest/stand.ts';
+import { KEPT_TRANSCRIPT, serveIngest } from '../../../ingest/stand.ts';
 import { freePort } from '../../../support/free-port.ts';
 import type { Json } from '../../../support/read-api.ts';
 import { eventually } from '../../../support/serve.ts';
@@ -117,6 +117,40 @@ test('a service that comes up a moment later is no problem; of one that was away
     assert.is(problems.length, expected.length, problems.join('; '));
     for (const [i, pattern] of expected.entries()) assert.match(problems[i] ?? '', pattern);
   }
+});
+
+test('while one file fails, others that are sent are not what it was: it is once that file is', async (context) => {
+  const folder = await projectIn(context.home);
+  let isWell = false;
+  const stored: string[] = [];
+  const failing = await serveIngest({
+    installation: () => 'c'.repeat(32),
+    appendTranscript: async (body) => {
+      const { session } = JSON.parse(Buffer.from(body).toString('utf8')) as Json;
+      const id: string = session.harness_session_id;
+      if (id === 'failing' && !isWell) return { kind: 'unavailable', error: 'away' };
+      stored.push(id);
+      return KEPT_TRANSCRIPT;
+    },
+  });
+  const problems: string[] = [];
+  const onProblem = (message: string) => void problems.push(message);
+  for (const name of ['before', 'failing', 'later']) await writeFile(join(folder, `${name}.jsonl`), line(1));
+  const following = follow(context, { address: failing.address, reportAfterMs: 0, onProblem });
+  await eventually('the report', async () => problems.length > 0, 20_000);
+  const others = () => stored.filter((id) => id !== 'failing').length;
+  for (let n = 2; n < 4; n++) {
+    const before = others();
+    for (const name of ['before', 'later']) await appendFile(join(folder, `${name}.jsonl`), line(n));
+    await eventually('another upload', async () => others() > before, 20_000);
+  }
+  const whileFailing = [...problems];
+  isWell = true;
+  await eventually('the upload', async () => stored.includes('failing'), 20_000);
+  await following.stop();
+  await failing.close(0);
+  assert.not(whileFailing.includes('The transcripts were sent afterwards'), whileFailing.join('; '));
+  assert.is(problems.at(-1), 'The transcripts were sent afterwards');
 });
 
 test('a harness whose transcripts are not known is not followed', async (context) => {
