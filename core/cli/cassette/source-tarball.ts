@@ -1,5 +1,17 @@
 /** Packs a folder or tarball of this machine into the one tarball that npm installs, without running anything of it or reading other files. */
-import { copyFile, mkdir, opendir, readdir, readFile, realpath, rename, stat } from 'node:fs/promises';
+import {
+  copyFile,
+  lstat,
+  mkdir,
+  opendir,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { create, extract, list } from 'tar';
 import { SERVICE_FOLDER, within } from '../../cassette/admission/digest.ts';
@@ -36,11 +48,31 @@ export async function putTarball(source: string, parts: NpmParts): Promise<strin
 async function pack(source: string, tarball: string, parts: NpmParts): Promise<void> {
   const into = join(parts.folder, 'packed');
   await mkdir(into);
-  await runNpm(['pack', '--pack-destination', into, source], parts);
+  const shown = await hideServiceFolder(join(source, SERVICE_FOLDER));
+  try {
+    await runNpm(['pack', '--pack-destination', into, source], parts);
+  } finally {
+    await shown();
+  }
   const [packed] = await readdir(into);
   if (packed === undefined) throw new OperatorError(`Cannot add '${source}': npm has packed nothing`);
   await withoutServiceFolder(join(into, packed), into);
   await rename(join(into, packed), tarball);
+}
+
+/**
+ * Tells npm to leave out what is in the folder of a service: it may be large, and a file that changes while it is packed fails the whole.
+ * Where that cannot be written, it is taken out of the tarball. @returns takes that back
+ */
+async function hideServiceFolder(folder: string): Promise<() => Promise<void>> {
+  const file = join(folder, '.npmignore');
+  try {
+    if (!(await lstat(folder)).isDirectory()) return async () => {};
+    await writeFile(file, '*\n', { flag: 'wx' });
+  } catch {
+    return async () => {};
+  }
+  return () => rm(file, { force: true });
 }
 
 /** Packs it again where it holds such a folder. npm puts everything below `package/`. */

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -339,6 +339,12 @@ test('a list that has an error is not written to', async () => {
   assert.is(await readFile(join(cwd, 'cassette.manifest.json'), 'utf8'), '{"cassettes": [}');
 });
 
+async function written(file: string, text = ''): Promise<string> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+  return file;
+}
+
 test("in the author's folder, beside the service's own, the package is all but that", async () => {
   await begun('tally');
   const outside = cwd;
@@ -349,7 +355,20 @@ test("in the author's folder, beside the service's own, the package is all but t
     await rm(join(cwd, '.gitignore'));
     const { files: _, ...described } = JSON.parse(await readFile(join(cwd, 'package.json'), 'utf8'));
     await writeFile(join(cwd, 'package.json'), JSON.stringify(described));
-    assert.is((await add('.')).status, 0);
+    await truncate(await written(join(folder, 'journal/live.seg')), 200_000_000);
+    const [bin, packed] = [join(outside, 'bin'), join(outside, 'packed.txt')];
+    const listing = `npm "$@" || exit $?\n[ "$1" != pack ] || tar -tzf packed/*.tgz > "$PACKED"`;
+    await chmod(await written(join(bin, 'npm'), `#!/bin/sh\nPATH="\${PATH#*:}"\n${listing}\n`), 0o755);
+    const env = { PATH: `${bin}:${process.env.PATH}`, PACKED: packed };
+    assert.is((await add('.', { env })).status, 0);
+    const files = (await readFile(packed, 'utf8')).trim().split('\n');
+    assert.ok(files.includes('package/package.json'));
+    assert.equal(
+      files.filter((file) => file.includes('.svc')),
+      [],
+      'npm itself has not packed it',
+    );
+    assert.equal((await readdir(folder)).sort(), ['cassette.manifest.json', 'cassettes', 'config.toml', 'journal']);
     const [entry] = await entries();
     const home = join(folder, 'cassettes/tally');
     assert.is(entry?.digest, await digestOf(home));
