@@ -1,6 +1,7 @@
 /** On real sockets: whoever is slow, greedy or speaks no HTTP is told so, in the listener's words, and let go. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -281,7 +282,7 @@ test('a handler may work for longer than a connection may be idle, before its re
         await sleep(700);
         yield Buffer.from('second');
       };
-      return new Response(ReadableStream.from(pieces()));
+      return new Response(Readable.toWeb(Readable.from(pieces())) as ReadableStream);
     },
     { idleMs: 200 },
   ));
