@@ -68,7 +68,9 @@ function eventsOf(text: string, contentType: string): BodyEvent[] {
   const parser = createParser({
     onEvent: ({ event, id, data }) => events.push({ name: event ?? typeIn(data), id: id ?? '', data }),
   });
-  parser.feed(text.endsWith('\n\n') ? text : `${text}\n\n`); // one that was cut off has no end, and is shown
+  // one kind of line end: the parser looks for both at each line, which is quadratic where only one occurs
+  const lines = text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
+  parser.feed(lines.endsWith('\n\n') ? lines : `${lines}\n\n`); // one that was cut off has no end, and is shown
   return events;
 }
 

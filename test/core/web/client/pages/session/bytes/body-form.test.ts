@@ -28,6 +28,32 @@ test('an event stream has a row for each event, and the one that was cut off', (
   );
 });
 
+test('a stream whose line ends are mixed or CR alone has the events of one with LF', () => {
+  const stream = 'event: a\ndata: 1\ndata: 2\n\ndata: 3\n\ndata: 4';
+  const eventsOf = (text: string) => bodyForm(bytes(text), 'text/event-stream').events;
+  const expected = [
+    { name: 'a', id: '', data: '1\n2' },
+    { name: '', id: '', data: '3' },
+    { name: '', id: '', data: '4' },
+  ];
+  for (const text of [stream, stream.replaceAll('\n', '\r'), stream.replaceAll('\n', '\r\n')])
+    assert.equal(eventsOf(text), expected);
+  assert.equal(eventsOf(stream.replace('\n', '\r')), expected);
+});
+
+test('a stream takes time by its length, however its lines end', () => {
+  const lines = 'data: 1\n\n'.repeat(220_000); // 2 MB
+  const msOf = (text: string): number => {
+    const body = bytes(text);
+    const began = performance.now();
+    assert.is(bodyForm(body, 'text/event-stream').events.length, 220_000);
+    return performance.now() - began;
+  };
+  const linear = Math.max(...[1, 2, 3].map(() => msOf(lines)), 10);
+  assert.ok(msOf(`:\r${lines}`) < 20 * linear, 'one CR before lines with LF');
+  assert.ok(msOf(lines.replaceAll('\n', '\r')) < 20 * linear, 'CR alone');
+});
+
 test('JSON lines are events too', () => {
   const { events } = bodyForm(bytes('{"done":false}\n{"done":true}\n'), 'application/x-ndjson');
   assert.equal(
