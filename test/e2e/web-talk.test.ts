@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import type { z } from 'zod';
+import type { Outline } from '../../core/model/outline.ts';
 import type { Session } from '../../core/model/session.ts';
 import type { SessionDocument } from '../../core/model/trace.ts';
 import { eventually, type Service } from '../support/serve.ts';
@@ -70,6 +71,41 @@ inBrowser('Talk', (test) => {
     assert.is(new URL(page.url()).searchParams.get('thread'), nested?.thread_id);
     await page.goto(`${base}/sessions/${session.id}?span=00000000-0000-4000-8000-000000000000`);
     await page.getByText('is not in this session any more').waitFor();
+  });
+
+  test('the panel of a step stays that of the step, and leads back, when the rest of the session comes', async ({
+    base,
+    open,
+    browser,
+  }) => {
+    const session = await sessionCalled(base, 'Booking page');
+    const { call, tool } = linkedSteps(await read<Outline>(base, `/v1/sessions/${session.id}/outline`));
+    const outline = /\/outline(\?|$)/;
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await browser.route(outline, async (route) => {
+      const url = new URL(route.request().url());
+      if (url.searchParams.has('around')) url.searchParams.set('limit', '11');
+      else await released;
+      await route.continue({ url: url.href });
+    });
+    const page = await open(`/sessions/${session.id}?span=${call}`);
+    await page.waitForFunction(() => performance.getEntriesByName('svc:span-ready').length > 0);
+    const panel = (span: string) => page.locator(`.span-panel[data-panel="${span}"]`);
+    await page.keyboard.press('i');
+    await panel(call).waitFor();
+    await page.keyboard.press(',');
+    await panel(tool).waitFor();
+    release();
+    await page.waitForFunction(() => performance.getEntriesByName('svc:outline-complete').length > 0);
+    await page.waitForTimeout(300);
+    assert.is(await page.locator('.span-panel').getAttribute('data-panel'), tool);
+    assert.is(await page.locator('.span-panel').getAttribute('data-kind'), 'tool');
+    await page.keyboard.press(',');
+    await panel(call).waitFor();
+    await browser.unroute(outline);
   });
 
   test('is led by keys alone: to the failing tool, its result, and back', async ({ base, open }) => {
@@ -251,6 +287,22 @@ async function read<T>(base: string, path: string): Promise<T> {
 
 const sessions = async (base: string): Promise<Session[]> =>
   (await read<{ items: Session[] }>(base, '/v1/browse/sessions?limit=50')).items;
+
+/** A call whose only link leads to a tool that another call was fed with: neither is among the first steps. */
+function linkedSteps({ names, spans, links }: Outline): { call: string; tool: string } {
+  const words = links.kind.map((kind) => names[kind]);
+  const many = (span: number | undefined, ends: readonly number[]) => ends.filter((end) => end === span).length;
+  const row = words.findIndex(
+    (word, n) =>
+      word === 'emits' &&
+      many(links.from[n], links.from) === 1 &&
+      words.some((other, m) => other === 'feeds' && links.from[m] === links.to[n]) &&
+      (spans.seq[links.from[n] ?? -1] ?? 0) > 6 &&
+      names[spans.thread[links.from[n] ?? -1] ?? -1] === '',
+  );
+  assert.ok(row >= 0, 'there is such a call');
+  return { call: spans.span_id[links.from[row] ?? -1] ?? '', tool: spans.span_id[links.to[row] ?? -1] ?? '' };
+}
 
 async function sessionCalled(base: string, words: string): Promise<Session> {
   const found = (await sessions(base)).find(({ display_title }) => display_title.includes(words));

@@ -7,8 +7,9 @@ import { Icon } from '../../../parts/icon.tsx';
 import { Problem } from '../../../parts/problem.tsx';
 import { Recorded } from '../../../parts/recorded.tsx';
 import { StatusMark } from '../../../parts/status-mark.tsx';
-import type { OutlineColumns } from '../../../store/outline-columns.ts';
+import { type OutlineColumns, spanIndex } from '../../../store/outline-columns.ts';
 import type { OutlineIndex } from '../../../store/outline-index.ts';
+import type { WantedSpan } from '../../../store/span-window.ts';
 import { callPath } from '../call/call-path.ts';
 import { useSession } from '../session-store.ts';
 import { Blocks } from './block-view.tsx';
@@ -37,7 +38,7 @@ export function SpanPanel({ columns, index, span, onSelect, onClose }: SpanPanel
   const [failure, setFailure] = useState<unknown>(null);
   const [copying, setCopying] = useState(false);
   const [attempt, setAttempt] = useState(0);
-  const cameFrom = useRef(-1);
+  const cameFrom = useRef<WantedSpan | null>(null);
   const text = texts.text(wanted).value;
   const whole = text?.whole ? text.span : null;
 
@@ -52,9 +53,10 @@ export function SpanPanel({ columns, index, span, onSelect, onClose }: SpanPanel
 
   const links = spanLinks(columns, index, span);
   const follow = () => {
-    const link = followed(links, cameFrom.current);
+    const from = cameFrom.current;
+    const link = followed(links, from ? spanIndex(columns, from.trace_id, from.span_id) : -1);
     if (!link) return false;
-    cameFrom.current = span;
+    cameFrom.current = wanted;
     onSelect(link.span);
     return true;
   };

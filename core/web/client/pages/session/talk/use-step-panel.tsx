@@ -5,9 +5,9 @@ import type { Span } from '../../../../../model/span.ts';
 import { Boundary } from '../../../parts/boundary.tsx';
 import { late } from '../../../parts/late.tsx';
 import { showToast } from '../../../parts/toast.tsx';
-import type { OutlineColumns } from '../../../store/outline-columns.ts';
+import { type OutlineColumns, spanIndex } from '../../../store/outline-columns.ts';
 import { outlineIndex } from '../../../store/outline-index.ts';
-import type { SpanWindow } from '../../../store/span-window.ts';
+import type { SpanWindow, WantedSpan } from '../../../store/span-window.ts';
 import { useSession } from '../session-store.ts';
 import { wantedSpan } from './wanted-texts.ts';
 
@@ -18,17 +18,19 @@ type Input = { columns: OutlineColumns; texts: SpanWindow; goTo: (span: number) 
 
 export function useStepPanel({ columns, texts, goTo }: Input) {
   const { id } = useSession();
-  const [shown, setShown] = useState(-1);
+  const [open, setOpen] = useState<WantedSpan | null>(null);
   const [copied, setCopied] = useState<Span | null>(null);
+  const shown = open ? spanIndex(columns, open.trace_id, open.span_id) : -1; // by its ids: other columns may number spans anew
+  const show = (span: number) => setOpen(wantedSpan(columns, span));
   const select = (span: number) => {
-    setShown(span);
+    show(span);
     goTo(span);
   };
   const view: ComponentChildren = (
     <Boundary>
-      {shown >= 0 && shown < columns.spans.count && (
+      {shown >= 0 && (
         <SpanPanel
-          {...{ columns, index: outlineIndex(columns), span: shown, onSelect: select, onClose: () => setShown(-1) }}
+          {...{ columns, index: outlineIndex(columns), span: shown, onSelect: select, onClose: () => setOpen(null) }}
         />
       )}
       {copied && <CopyDialog sessionId={id} span={copied} ids={copied} onClose={() => setCopied(null)} />}
@@ -37,7 +39,7 @@ export function useStepPanel({ columns, texts, goTo }: Input) {
   return {
     view,
     open: (span: number): boolean => {
-      setShown(span);
+      show(span);
       return true;
     },
     copy: (span: number): boolean => {
