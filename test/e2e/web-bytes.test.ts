@@ -101,6 +101,21 @@ const pressWhenShown = (page: Page, selector: string, key: string): Promise<void
     [selector, key] as const,
   );
 
+/** Which arrows an element keeps from the browser although Alt, Ctrl or the command key is held. */
+const keptArrows = async (page: Page, selector: string): Promise<string[]> => {
+  await page.waitForSelector(selector);
+  return page.evaluate(
+    (selector) =>
+      ['altKey', 'ctrlKey', 'metaKey'].flatMap((modifier) =>
+        ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown'].filter((key) => {
+          const pressed = new KeyboardEvent('keydown', { key, [modifier]: true, bubbles: true, cancelable: true });
+          return document.querySelector(selector)?.dispatchEvent(pressed) === false;
+        }),
+      ),
+    selector,
+  );
+};
+
 inBrowser('the bytes of a call', (test) => {
   test('both sides as they passed: text, headers in order, the credential marked, and the download byte for byte', async (stand) => {
     const { turn, body, answer } = await sentCall(stand, `${QUESTION} ${'long '.repeat(2_000)}`);
@@ -166,6 +181,22 @@ inBrowser('the bytes of a call', (test) => {
     await page.keyboard.press('u');
     await page.waitForSelector('main[data-page=session]');
     assert.match(page.url(), /\/sessions\/[^/]+\?span=[\da-f-]{36}$/);
+  });
+
+  test('arrows with Alt, Ctrl or the command key are the browser’s own, on tabs and in lists', async (stand) => {
+    const { turn } = await sentCall(stand, 'Whose are these keys?');
+    const own = `/sessions/${turn.session_id}`;
+    for (const [path, ...selectors] of [
+      [pathOf(turn, '?side=response&view=events'), '#side-request', '.events [role=listbox]'],
+      [pathOf(turn, '?side=request&view=json'), '.json-rows [role=treeitem][tabindex="0"]'],
+      [own, '#tab-talk'],
+      [`${own}/calls`, '[role=list][aria-label="Calls of the session"]'],
+      [`${own}/calls/${turn.raw_turn_id}`, '[role=tree][aria-label="Blocks of the prompt"]'],
+    ] as const) {
+      const page = await stand.open(path);
+      for (const selector of selectors) assert.equal(await keptArrows(page, selector), [], selector);
+      await page.close();
+    }
   });
 
   test('JSON has the digits that passed, and a long text opens by the keyboard', async (stand) => {

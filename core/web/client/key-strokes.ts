@@ -28,6 +28,12 @@ export function keyName({ key, ctrlKey, metaKey, altKey }: Key): string {
   return `${ctrlKey || metaKey ? 'Ctrl+' : ''}${altKey ? 'Alt+' : ''}${name}`;
 }
 
+/** What a key does, by the names of keys; undefined: nothing, as when Alt or Ctrl is held, with which it may be the browser's own. */
+export function moveOf<Move>(moves: Readonly<Record<string, Move>>, event: Key): Move | undefined {
+  const name = keyName(event);
+  return Object.hasOwn(moves, name) ? moves[name] : undefined;
+}
+
 /** @param groups commands that are looked through in this order @param at milliseconds */
 export function strokeOf(before: Stroke | null, name: string, at: number, groups: readonly KeyCommands[]): Stroke {
   if (before?.begins && at - before.at <= SECOND_WITHIN_MS) {

@@ -1,5 +1,6 @@
 /** A JSON value as a tree of rows that open and close, of which only those in view are in the document. */
 import { useMemo, useRef, useState } from 'preact/hooks';
+import { moveOf } from '../key-strokes.ts';
 import { copyText } from './copy-text.ts';
 import { type JsonRow, jsonRowList } from './json-row-list.ts';
 import { grouped } from './number-text.ts';
@@ -47,7 +48,7 @@ export function JsonRows({ value, label = 'JSON', openTo = 2 }: { value: unknown
       Enter: () => row.size && turn(row),
       y: () => void copyText(row.path, 'Path copied'),
     };
-    const step = event.ctrlKey || event.metaKey || !Object.hasOwn(steps, event.key) ? undefined : steps[event.key];
+    const step = moveOf(steps, event);
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();

@@ -1,5 +1,6 @@
 /** What makes a picture of things side by side a slider over them: its keys, and pressing and dragging. */
 import type { TargetedPointerEvent } from 'preact';
+import { moveOf } from '../key-strokes.ts';
 
 type Slider = {
   label: string;
@@ -29,8 +30,8 @@ export function slider({ label, text, count, selected, at, onSelect }: Slider) {
     ...{ tabIndex: 0, 'aria-label': label, 'aria-valuetext': text },
     ...{ 'aria-valuemin': 1, 'aria-valuemax': count, 'aria-valuenow': current + 1 },
     onKeyDown: (event: KeyboardEvent) => {
-      const target = Object.hasOwn(targets, event.key) ? targets[event.key] : undefined;
-      if (target === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+      const target = moveOf(targets, event);
+      if (target === undefined) return;
       event.preventDefault();
       event.stopPropagation();
       go(target);

@@ -1,7 +1,7 @@
 /** Does each key mean the command that people expect? */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { keyName, strokeOf } from '../../../../core/web/client/key-strokes.ts';
+import { keyName, moveOf, strokeOf } from '../../../../core/web/client/key-strokes.ts';
 
 const test = suite('strokeOf');
 const command = (does: string) => ({ does, run: () => undefined });
@@ -33,6 +33,18 @@ test('keys are named as commands are written', () => {
   assert.is(key('T'), 'T');
   assert.is(key('F', { metaKey: true }), 'Ctrl+f');
   assert.is(key('Enter', { altKey: true }), 'Alt+Enter');
+});
+
+test('a key does what it does alone, and nothing with Alt, Ctrl or the command key', () => {
+  const moves = { ArrowLeft: 'back', y: 'copy' };
+  const move = (key: string, modifiers = {}) =>
+    moveOf(moves, { key, ctrlKey: false, metaKey: false, altKey: false, ...modifiers });
+  assert.equal(
+    ['ArrowLeft', 'y', 'ArrowUp', 'toString'].map((key) => move(key)),
+    ['back', 'copy', undefined, undefined],
+  );
+  for (const key of ['ArrowLeft', 'y'])
+    for (const held of ['altKey', 'ctrlKey', 'metaKey']) assert.is(move(key, { [held]: true }), undefined, held);
 });
 
 test.run();

@@ -1,6 +1,7 @@
 /** The tabs of the lenses, and which threads a session has. */
 import { useAddress } from '../../address.ts';
 import { hrefOf } from '../../base.ts';
+import { moveOf } from '../../key-strokes.ts';
 import type { OutlineColumns } from '../../store/outline-columns.ts';
 import { outlineIndex } from '../../store/outline-index.ts';
 import { visibleText } from '../../worker/invisible.ts';
@@ -12,8 +13,8 @@ export function LensTabs({ id, lens }: { id: string; lens: string }) {
   const { go, query } = useAddress();
   const current = lensNamed(lens).name;
   const move = (event: KeyboardEvent) => {
-    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
-    if (step === 0) return;
+    const step = moveOf({ ArrowRight: 1, ArrowLeft: -1 }, event);
+    if (!step) return;
     event.preventDefault();
     const next = LENSES[(LENSES.findIndex(({ name }) => name === current) + step + LENSES.length) % LENSES.length];
     if (!next) return;

@@ -1,5 +1,6 @@
 /** The events of a streamed body: a row each, and the data of the one that is chosen. */
 import { useMemo, useRef, useState } from 'preact/hooks';
+import { moveOf } from '../../../key-strokes.ts';
 import { FixedRows, type FixedRowsHandle } from '../../../parts/fixed-rows.tsx';
 import { JsonRows } from '../../../parts/json-rows.tsx';
 import { PlainText } from '../../../parts/plain-text.tsx';
@@ -23,7 +24,7 @@ export function EventRows({ events }: { events: readonly BodyEvent[] }) {
       ...{ ArrowDown: active + 1, ArrowUp: active - 1, Home: 0, End: events.length - 1 },
       ...{ PageDown: Math.min(active + 10, events.length - 1), PageUp: Math.max(active - 10, 0) },
     };
-    const next = Object.hasOwn(steps, event.key) ? steps[event.key] : undefined;
+    const next = moveOf(steps, event);
     if (next === undefined) return;
     event.preventDefault();
     goTo(next);

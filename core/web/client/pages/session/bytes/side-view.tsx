@@ -4,6 +4,7 @@ import type { RawTurnSides } from '../../../../../model/raw-turn.ts';
 import { download } from '../../../api/download.ts';
 import { ProblemError } from '../../../api/problem-error.ts';
 import { bodyPath, readBody, type TurnSide } from '../../../api/raw-turns.ts';
+import { moveOf } from '../../../key-strokes.ts';
 import { Bytes } from '../../../parts/figure.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { Problem } from '../../../parts/problem.tsx';
@@ -30,7 +31,7 @@ export const SideTabs = ({ turn, side, onSide }: SideViewProps & { onSide: (side
         tabIndex={one === side ? 0 : -1}
         onClick={() => onSide(one)}
         onKeyDown={(event) => {
-          if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
+          if (!moveOf({ ArrowLeft: true, ArrowRight: true }, event)) return;
           event.preventDefault();
           onSide(one === 'request' ? 'response' : 'request');
           document.getElementById(one === 'request' ? 'side-response' : 'side-request')?.focus();

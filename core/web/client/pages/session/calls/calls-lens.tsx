@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAddress } from '../../../address.ts';
 import { hrefOf } from '../../../base.ts';
+import { moveOf } from '../../../key-strokes.ts';
 import { useKeys } from '../../../keys.ts';
 import { Cost, Duration, Tokens } from '../../../parts/figure.tsx';
 import { FixedRows, type FixedRowsHandle } from '../../../parts/fixed-rows.tsx';
@@ -63,7 +64,7 @@ function Calls({ session, columns }: { session: string; columns: OutlineColumns 
       End: () => goTo(calls.length - 1),
       Enter: open,
     };
-    const step = event.ctrlKey || event.metaKey || !Object.hasOwn(steps, event.key) ? undefined : steps[event.key];
+    const step = moveOf(steps, event);
     if (!step || (event.key === 'Enter' && event.target !== event.currentTarget)) return; // a link opens itself
     event.preventDefault();
     step();

@@ -1,6 +1,7 @@
 /** The list of a prompt's blocks, in groups that open: of many thousand, those in view are in the document. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { CallContext } from '../../../../../model/call-context.ts';
+import { moveOf } from '../../../key-strokes.ts';
 import { useKeys } from '../../../keys.ts';
 import { Bytes } from '../../../parts/figure.tsx';
 import { FixedRows, type FixedRowsHandle } from '../../../parts/fixed-rows.tsx';
@@ -66,7 +67,7 @@ export function BlockList({ context, rows, selected, onSelect, onToggle }: Block
       Enter: () => press(rows[active]),
       ' ': () => press(rows[active]),
     };
-    const step = event.ctrlKey || event.metaKey || !Object.hasOwn(steps, event.key) ? undefined : steps[event.key];
+    const step = moveOf(steps, event);
     if (!step) return;
     event.preventDefault();
     step();

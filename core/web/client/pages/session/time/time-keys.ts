@@ -1,4 +1,5 @@
 /** The keys of a tree, as people who use no pointer know them: arrows move, open and close; Enter selects. */
+import { moveOf } from '../../../key-strokes.ts';
 import type { TimeRows } from './time-rows.ts';
 
 type Tree = {
@@ -12,7 +13,7 @@ type Tree = {
 const PAGE = 15; // rows
 
 export function treeKey(event: KeyboardEvent, { rows, active, goTo, toggle, open }: Tree): void {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+  if (event.shiftKey) return;
   const { folded, key, level, type } = rows.row(active);
   const last = rows.count - 1;
   const moves: Record<string, () => void> = {
@@ -27,7 +28,7 @@ export function treeKey(event: KeyboardEvent, { rows, active, goTo, toggle, open
     Enter: () => (type === 'run' ? toggle(key) : open()),
     ' ': () => (folded === null ? open() : toggle(key)),
   };
-  const move = Object.hasOwn(moves, event.key) ? moves[event.key] : undefined;
+  const move = moveOf(moves, event);
   if (!move) return;
   event.preventDefault();
   move();
