@@ -164,6 +164,19 @@ inBrowser(
       assert.is(await page.locator('.problem').count(), 0);
     });
 
+    test('Spend of a window that is being read does not show why another could not be', async ({ open }) => {
+      const page = await open('/spend', { tolerated: [/500/] });
+      await page.locator('#spend-leaks').waitFor();
+      const breaks = /\/v1\/cache\/breaks\?/;
+      await page.route(breaks, (route) => route.fulfill({ status: 500, json: { code: 'internal', detail: 'Gone' } }));
+      await page.selectOption('select[name=window]', '7');
+      await page.locator('.problem', { hasText: 'Gone' }).waitFor();
+      await page.route(breaks, () => {}); // never answered
+      await page.selectOption('select[name=window]', '90');
+      await page.locator('.problem').waitFor({ state: 'detached' });
+      await page.waitForSelector('main[data-page=spend][data-state=loading]');
+    });
+
     test('Spend as CSV has no cost where none is known', async ({ open }) => {
       const page = await open('/spend');
       await page.waitForSelector(READY);

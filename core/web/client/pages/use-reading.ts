@@ -6,29 +6,33 @@ import type { PageState } from '../parts/page.tsx';
 export type RequestState<T> = {
   /** The last answer, which stays while the next one comes; null: none came yet. */
   answer: T | null;
-  /** null: the last attempt did not fail. */
+  /** null: the last attempt did not fail, or it read what was wanted before. */
   error: unknown;
   /** What the answer that is shown belongs to; null: none is. */
   key: string | null;
   retry: () => void;
 };
 
+/** `failed` is the key of the read that failed. */
+type Kept<T> = Omit<RequestState<T>, 'retry'> & { failed: string | null };
+
 /** @param key what is read: another key reads again */
 export function useReading<T>(key: string, read: (signal: AbortSignal) => Promise<T>): RequestState<T> {
-  const [state, setState] = useState<Omit<RequestState<T>, 'retry'>>({ answer: null, error: null, key: null });
+  const [state, setState] = useState<Kept<T>>({ answer: null, error: null, key: null, failed: null });
   const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     const reading = new AbortController();
     read(reading.signal).then(
-      (answer) => setState({ answer, error: null, key }),
+      (answer) => setState({ answer, error: null, key, failed: null }),
       (error) => {
-        if (!isAbort(error)) setState((before) => ({ ...before, error }));
+        if (!isAbort(error)) setState((before) => ({ ...before, error, failed: key }));
       },
     );
     return () => reading.abort();
   }, [key, attempt]); // `read` is another function at each render, and means the same for the same key
   return {
-    ...state,
+    ...{ answer: state.answer, key: state.key },
+    error: state.failed === key ? state.error : null,
     retry: () => {
       setState((before) => ({ ...before, error: null }));
       setAttempt(attempt + 1);
