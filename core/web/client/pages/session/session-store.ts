@@ -86,9 +86,18 @@ export function sessionStore(id: string, reads: SessionReads, place: FirstPlace 
   );
   const find = sessionFind((sought, onLines, signal) => reads.find(id, sought, onLines, signal));
   const breaks = sessionBreaks((signal) => reads.cache(id, signal));
-  const readSession = async (): Promise<void> => {
+  let heard = 0; // sessions that came otherwise than by a read
+  const hear = (newer: Session) => {
+    heard++;
+    session.value = newer;
+  };
+  /** What came meanwhile may be newer than the answer, so it is read once more; what comes during that too is the newest. */
+  const readSession = async (isLast = false): Promise<void> => {
+    const before = heard;
     try {
-      session.value = await reads.session(id, controller.signal);
+      const answer = await reads.session(id, controller.signal);
+      if (heard === before) session.value = answer;
+      else if (!isLast) return await readSession(true);
       failure.value = null;
     } catch (error) {
       if (!controller.signal.aborted) failure.value = error;
@@ -104,7 +113,7 @@ export function sessionStore(id: string, reads: SessionReads, place: FirstPlace 
     if (event.event === 'reset') refresh();
     else if (event.event === 'session_deleted') deleted.value ||= event.data.session_id === id;
     else if (event.event === 'session' && event.data.session.id === id) {
-      session.value = event.data.session;
+      hear(event.data.session);
       failure.value = null;
       outline.refresh();
     }
@@ -112,9 +121,7 @@ export function sessionStore(id: string, reads: SessionReads, place: FirstPlace 
   refresh();
   return {
     ...{ id, session, deleted, failure, outline, texts, find, breaks, refresh },
-    put: (edited) => {
-      session.value = edited;
-    },
+    put: hear,
     close: () => {
       stop();
       controller.abort();

@@ -14,7 +14,7 @@ const session = sessionExample as Session;
 const away = new ProblemError(0, 'unreached', 'The service cannot be reached', '');
 
 /** A store whose reads fail as long as `failure` says so, and what it read. */
-function opened(failure: Error | null) {
+function opened(failure: Error | null, readSession?: () => Promise<Session>) {
   const state = { failure };
   const read: string[] = [];
   let emit: (event: Event) => void = () => {};
@@ -24,7 +24,7 @@ function opened(failure: Error | null) {
     return value;
   };
   const reads: SessionReads = {
-    session: () => answer('session', session),
+    session: readSession ?? (() => answer('session', session)),
     outline: () => answer('outline', outlineAnswer({ traces: [{ id: 't' }], steps: [{ id: 's', trace: 't' }] })),
     window: () => answer('window', { items: [] }),
     whole: () => Promise.reject(new Error('no whole span was wanted')),
@@ -59,6 +59,46 @@ test('a session that comes with an event takes the failure of its read away', as
   emit({ event: 'session', data: { session } } as Event);
   assert.is(store.failure.value, null);
   assert.is(store.session.value?.id, session.id);
+  store.close();
+});
+
+/** A store whose reads of the session wait for `answers`, one after the other. */
+function waiting() {
+  const answers: ((title: string) => void)[] = [];
+  const titled = (display_title: string): Session => ({ ...session, display_title });
+  const { store, emit } = opened(null, () => new Promise((resolve) => answers.push((title) => resolve(titled(title)))));
+  return {
+    ...{ store, answers, titled },
+    shown: async () => {
+      await setImmediate();
+      return store.session.value?.display_title;
+    },
+    emit: (title: string) => emit({ event: 'session', data: { session: titled(title) } } as Event),
+  };
+}
+
+test('an answer that an event or an edit overtook is read once more, and never shown', async () => {
+  for (const by of ['event', 'edit'] as const) {
+    const { store, answers, shown, emit, titled } = waiting();
+    const overtake = by === 'event' ? emit : (title: string) => store.put(titled(title));
+    overtake('new');
+    answers[0]?.('old');
+    assert.is(await shown(), 'new');
+    assert.is(answers.length, 2);
+    answers[1]?.('newest');
+    assert.is(await shown(), 'newest');
+    store.close();
+  }
+});
+
+test('a session that changes during each read is not read without end, and its last change is shown', async () => {
+  const { store, answers, shown, emit } = waiting();
+  for (const n of [0, 1, 2]) {
+    emit(`change ${n}`);
+    answers[n]?.('old');
+    assert.is(await shown(), `change ${n}`);
+  }
+  assert.is(answers.length, 2);
   store.close();
 });
 
