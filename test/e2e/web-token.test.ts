@@ -29,6 +29,11 @@ inBrowser(
       const dialog = page.locator('dialog[open]');
       await dialog.waitFor();
       assert.is(await page.locator('[data-live]').getAttribute('data-live'), 'connecting');
+      assert.is(
+        await page.evaluate(() => document.activeElement?.getAttribute('name')),
+        'token',
+        'it can be typed at once',
+      );
       await enter(page, 'wrong');
       await dialog.getByText('The service refused the token').waitFor();
       await enter(page, TOKEN);

@@ -14,7 +14,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     const dialog = ref.current;
     const before = document.activeElement;
     dialog?.showModal();
-    dialog?.querySelector<HTMLElement>('input:not([type])')?.focus(); // who opens it to write, writes
+    dialog?.querySelector<HTMLElement>('input:not([type]), input[type=password]')?.focus(); // who opens it to write, writes
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
