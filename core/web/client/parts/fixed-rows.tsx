@@ -1,6 +1,7 @@
 /** A list whose rows all have one height, so that any number of them costs no more than those in view. */
 import type { ComponentChildren, HTMLAttributes, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { sheetHeight, shiftAfter, shiftAt } from './sheet-scroll.ts';
 import './fixed-rows.css';
 
 export type FixedRowsHandle = {
@@ -34,19 +35,30 @@ export function FixedRows(props: FixedRowsProps) {
   const { count, height, role, rowKey, renderRow, rowAttributes, active = -1, handle } = props;
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
-  const [range, setRange] = useState({ first: 0, end: 40 });
+  const [range, setRange] = useState({ first: 0, end: 40, shift: 0 });
+  const place = useRef([Number.NaN, 0] as [top: number, shift: number]);
+  const total = count * height;
   const measure = () => {
     const { scrollTop = 0, clientHeight = 0 } = box.current ?? {};
-    const first = Math.max(0, Math.floor(scrollTop / height) - BEYOND);
-    const end = Math.ceil((scrollTop + clientHeight) / height) + BEYOND;
-    setRange((before) => (before.first === first && before.end === end ? before : { first, end }));
+    const [before, shiftBefore] = place.current;
+    const shift = shiftAfter(shiftBefore, scrollTop - before, scrollTop, clientHeight, total);
+    place.current = [scrollTop, shift];
+    const top = scrollTop + shift;
+    const first = Math.max(0, Math.floor(top / height) - BEYOND);
+    const end = Math.ceil((top + clientHeight) / height) + BEYOND;
+    setRange((before) =>
+      before.first === first && before.end === end && before.shift === shift ? before : { first, end, shift },
+    );
   };
-  useLayoutEffect(measure, [count, height]);
+  useLayoutEffect(() => {
+    place.current[0] = Number.NaN;
+    measure();
+  }, [count, height]);
   useEffect(() => {
     const observer = new ResizeObserver(measure);
     if (box.current) observer.observe(box.current);
     return () => observer.disconnect();
-  }, []);
+  }, [total]);
   if (handle)
     handle.current = {
       focusLink: (index) => {
@@ -60,14 +72,21 @@ export function FixedRows(props: FixedRowsProps) {
         if (!element || index < 0) return;
         const top = index * height;
         const { scrollTop, clientHeight } = element;
-        if (align === 'center') element.scrollTop = top - (clientHeight - height) / 2;
-        else if (top < scrollTop) element.scrollTop = top;
-        else if (top + height > scrollTop + clientHeight) element.scrollTop = top + height - clientHeight;
+        const lowest = top + height - clientHeight;
+        const from = scrollTop + place.current[1];
+        const to = align === 'center' ? (top + lowest) / 2 : Math.max(lowest, Math.min(from, top));
+        if (to === from) return;
+        const shift = shiftAt(to, total, clientHeight, total);
+        place.current = [to - shift, shift];
+        element.scrollTop = to - shift;
+        measure(); // the shift may be another at the same scroll position, which is no event
       },
     };
   const shown: number[] = [];
   for (let index = range.first; index < Math.min(count, range.end); index++) shown.push(index);
   if (active >= 0 && active < count && !shown.includes(active)) shown.push(active);
+  const sheet = sheetHeight(total);
+  const rowTop = (index: number) => Math.min(index * height - range.shift, sheet - height); // the active one may be far below
   const list = {
     role,
     'aria-label': props.label,
@@ -79,7 +98,7 @@ export function FixedRows(props: FixedRowsProps) {
   };
   return (
     <div ref={box} class="fixed-rows" {...list}>
-      <div class="fixed-rows-sheet" role="presentation" style={{ height: `${count * height}px` }}>
+      <div class="fixed-rows-sheet" role="presentation" style={{ height: `${sheet}px` }}>
         {shown.map((index) => {
           const attributes: RowAttributes = {
             'aria-setsize': count,
@@ -93,7 +112,7 @@ export function FixedRows(props: FixedRowsProps) {
               key={rowKey(index)}
               id={`${id}-${index}`}
               class={`fixed-row ${attributes.class ?? ''}`}
-              style={{ transform: `translateY(${index * height}px)`, height: `${height}px` }}
+              style={{ transform: `translateY(${rowTop(index)}px)`, height: `${height}px` }}
             >
               {renderRow(index)}
             </div>
