@@ -45,5 +45,5 @@ export const backupApp = ({ execute, version, log }: Deps) =>
   routes().openapi(backup, async (c) => {
     if (c.req.method === 'HEAD') return c.body(null, 200, HEAD) as never; // a backup reads everything, and holds up what removes by itself
     const { writeBackup } = await import('../engine/backup/write-backup.ts'); // rarely needed, so not loaded at the start
-    return (await chunkStream(c, writeBackup({ execute, version }), HEAD, log)) as never; // binary, as in the contract
+    return (await chunkStream(c, writeBackup({ execute, version, signal: c.req.raw.signal }), HEAD, log)) as never; // binary, as in the contract
   });

@@ -45,6 +45,6 @@ const summary = ({ slices, slice_bytes, bytes_before, bytes_after, complete }: G
     bytes_after < bytes_before
       ? `The database takes ${sized(bytes_after)} on disk, ${sized(bytes_before - bytes_after)} less than before`
       : `The database takes ${sized(bytes_after)} on disk, as before`,
-    ...(complete ? [] : ['It was stopped before its end: run it again']),
+    ...(complete ? [] : ['It was stopped before its end, as for a backup: run it again']),
     '',
   ].join('\n');

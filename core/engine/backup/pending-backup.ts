@@ -4,7 +4,7 @@ import type { Database } from '../../db/database.ts';
 export type PendingBackup = {
   /** Aborted with the caller's, or once `check` has found a backup. */
   signal: AbortSignal;
-  /** To be called between two steps. */
+  /** To be called between two steps. A database that is away is no backup. */
   check(): Promise<void>;
 };
 
@@ -13,7 +13,9 @@ export function openPendingBackup(execute: Database['execute'], signal: AbortSig
   return {
     signal: AbortSignal.any([signal, found.signal]),
     check: async () => {
-      if (!signal.aborted && (await execute('isWorkLeased', { work: 'backup' }))) found.abort();
+      if (signal.aborted) return;
+      const isLeased = await execute('isWorkLeased', { work: 'backup' }).catch(() => false); // the next step fails as well, and counts before
+      if (isLeased) found.abort();
     },
   };
 }

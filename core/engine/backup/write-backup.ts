@@ -8,11 +8,11 @@ import { KEPT_TABLES } from '../../db/backup/kept-tables.ts';
 import type { BackupPage } from '../../db/backup/read-rows.ts';
 import type { Database } from '../../db/database.ts';
 import { Refusal } from '../../errors.ts';
-import { openWorkLease, type WorkLease } from '../exclusively.ts';
 import { BACKUP_FORM, type BackupHead, countedName, rowText, type TableStart } from './format.ts';
+import { openRemovalLeases, type RemovalLeases } from './removal-leases.ts';
 
-/** `mostWaitMs` overrides the time of this file, for tests. */
-type Deps = { execute: Database['execute']; version: string; mostWaitMs?: number };
+/** `signal` ends the wait of a backup that nobody reads any more. `waits` overrides the times of this file, for tests. */
+type Deps = { execute: Database['execute']; version: string; signal?: AbortSignal; waits?: Partial<typeof WAITS> };
 
 /**
  * The bytes of a backup. It ends only when nothing more is read of the database, which may be closed then.
@@ -33,56 +33,46 @@ export async function* writeBackup(deps: Deps): AsyncGenerator<Uint8Array, void>
 
 /** Nothing is removed by itself while the lines are read: what retention or a collection deletes would break the backup. */
 async function* lines(deps: Deps): AsyncGenerator<string, void> {
-  const leases = await leasesOfRemovals(deps);
+  const leases = openRemovalLeases(deps.execute);
   try {
-    yield* linesOfRecord(deps);
+    await nothingRemoves(deps, leases);
+    if (!deps.signal?.aborted) yield* linesOfRecord(deps);
   } finally {
-    await releaseAll(leases);
+    await leases.release();
   }
 }
 
-/**
- * For a sweep and a collection together, which end at their next step when they see that a backup waits. Only one table that is written afresh
- * takes longer, and a process that was killed: its lease ends after a minute.
- */
-const MOST_WAIT_MS = 90_000;
-/** For those of another backup, which hold back what removes for both. */
-const MOST_WAIT_BESIDE_MS = 10_000;
-const AGAIN_MS = 500;
+const WAITS = {
+  /** For a sweep and a collection, which end at their next step: a table that is written afresh and a partition that goes take longer. */
+  removalsMs: 150_000,
+  /** For another backup: the leases of a process that was killed end after a minute. This one is read beside one that lives. */
+  backupMs: 65_000,
+  againMs: 500,
+};
 
 /**
- * On a standby there are none: whoever writes removes there.
- * @throws {Refusal} backup-broken, when something else than another backup holds one for too long
+ * Waits until nothing is removed by itself. On a standby nothing is: whoever writes removes there.
+ * @throws {Refusal} backup-broken, when a sweep or a collection does not end in time
  */
-async function leasesOfRemovals({ execute, mostWaitMs = MOST_WAIT_MS }: Deps): Promise<WorkLease[]> {
-  if (!(await execute('takesWrites', {}))) return [];
-  const pending = await openWorkLease(execute, 'backup');
-  const leases = pending ? [pending] : [];
-  const until = performance.now() + (pending ? mostWaitMs : MOST_WAIT_BESIDE_MS);
-  try {
-    for (const work of ['retention', 'gc'] as const) {
-      let lease = await openWorkLease(execute, work);
-      while (lease === null && performance.now() < until) {
-        await sleep(AGAIN_MS);
-        lease = await openWorkLease(execute, work);
-      }
-      if (lease !== null) leases.push(lease);
-      else if (pending) throw new Refusal('backup-broken', BUSY[work]);
+async function nothingRemoves({ execute, signal, waits }: Deps, leases: RemovalLeases): Promise<void> {
+  if (!(await execute('takesWrites', {}))) return;
+  const { removalsMs, backupMs, againMs } = { ...WAITS, ...waits };
+  const mayTake = { backup: backupMs, retention: removalsMs, gc: removalsMs };
+  const began = performance.now();
+  for (let missing = await leases.take(); missing !== null && !signal?.aborted; missing = await leases.take()) {
+    if (performance.now() - began > mayTake[missing]) {
+      if (missing === 'backup') return;
+      throw new Refusal('backup-broken', BUSY[missing]);
     }
-    return leases;
-  } catch (error) {
-    await releaseAll(leases);
-    throw error;
+    await sleep(againMs, undefined, { signal }).catch(() => undefined);
   }
 }
 
 const BUSY = {
-  retention: 'Cannot begin the backup: a sweep of retention is under way and does not end; try again later',
+  retention:
+    'Cannot begin the backup: a sweep of retention or an older backup is under way and does not end; try again later',
   gc: 'Cannot begin the backup: garbage is being collected, which does not end; try again later',
 };
-
-const releaseAll = (leases: readonly WorkLease[]): Promise<unknown> =>
-  Promise.allSettled(leases.map((lease) => lease.release())); // one that is not released ends by itself
 
 async function* linesOfRecord({ execute, version }: Deps): AsyncGenerator<string, void> {
   const hash = createHash('sha256');

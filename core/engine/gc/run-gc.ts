@@ -17,11 +17,13 @@ type Options = {
   inUse: boolean;
 };
 
-/** @returns null: another process does it now */
+/** @returns null: another process does it now, or a backup is under way or waits */
 export const runGc = ({ execute, signal, inUse }: Options): Promise<GcReport | null> =>
   exclusively(execute, 'gc', signal, async (held, token) => {
     const backup = openPendingBackup(execute, held);
     const own = backup.signal;
+    await backup.check();
+    if (own.aborted && !held.aborted) return null;
     const began_at = new Date().toISOString();
     const { bytes: bytes_before } = await execute('tableSizes', {});
     const pause = async (workedMs: number) => {

@@ -9,7 +9,7 @@ import { collectSlices } from '../gc/collect-slices.ts';
 import { completeOpen, dropForSize, dropTooOld, waitingPartitions } from './drop-due.ts';
 import { BY_DAYS, BY_SIZE, forSize, parkedTooOld, tooOld } from './due-before.ts';
 import { excessTurns } from './excess-turns.ts';
-import type { BatchRemoved, Removing } from './remove-batch.ts';
+import { type BatchRemoved, type Removing, step } from './remove-batch.ts';
 import { removeDue } from './remove-due.ts';
 
 type Sweep = Removing & {
@@ -81,11 +81,12 @@ async function removeAll(sweep: Sweep, removed: Removed): Promise<number> {
 }
 
 /** Turns that were set aside unread name no session: they go by their own age. */
-async function removeParked({ database, rules, now, signal, committing }: Sweep, removed: Removed): Promise<void> {
+async function removeParked(sweep: Sweep, removed: Removed): Promise<void> {
+  const { database, rules, now, signal } = sweep;
   const before = parkedTooOld(rules, now);
   if (before === null) return;
   for (let count = PARKED; count === PARKED && !signal.aborted; removed.parked_turns += count)
-    count = await committing(() => database.execute('removeParkedTurns', { before, limit: PARKED }));
+    count = await step(sweep, () => database.execute('removeParkedTurns', { before, limit: PARKED }));
 }
 
 async function collect(sweep: Sweep, removed: Removed): Promise<void> {
@@ -97,8 +98,8 @@ async function collect(sweep: Sweep, removed: Removed): Promise<void> {
     removed.slice_bytes += bytes;
   };
   const began = performance.now();
-  await exclusively(execute, 'gc', signal, (own, token) =>
+  const collected = await exclusively(execute, 'gc', signal, (own, token) =>
     collectSlices(execute, { ...sweep, token, signal: own, deleted }),
   );
-  sweep.collected?.(performance.now() - began);
+  if (collected?.complete) sweep.collected?.(performance.now() - began); // one that was cut, as for a backup, is due at once
 }

@@ -9,6 +9,7 @@ import { Refusal } from '../../../core/errors.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { capturedCall, chat, takeIn } from '../../support/captured-calls.ts';
 import { databaseSuite } from '../../support/databases.ts';
+import { eventually } from '../../support/eventually.ts';
 import { type Json, testApi } from '../../support/read-api.ts';
 
 const PATH = '/v1/admin/backup';
@@ -202,9 +203,10 @@ databaseSuite('GET /v1/admin/backup', (test, database) => {
     await takeIn(database(), [call(1)]);
     const { execute } = database();
     const { signal } = new AbortController();
-    const bytesOf = async (mostWaitMs: number) => {
+    const bytesOf = async (waitMs: number) => {
       const chunks: Uint8Array[] = [];
-      for await (const chunk of writeBackup({ execute, version: 'x', mostWaitMs })) chunks.push(chunk);
+      const waits = { removalsMs: waitMs, backupMs: waitMs };
+      for await (const chunk of writeBackup({ execute, version: 'x', waits })) chunks.push(chunk);
       return Buffer.concat(chunks);
     };
     const refused = (work: 'retention' | 'gc') =>
@@ -216,7 +218,7 @@ databaseSuite('GET /v1/admin/backup', (test, database) => {
         }
       });
     for (const [work, why] of [
-      ['retention', 'a sweep of retention is under way'],
+      ['retention', 'a sweep of retention or an older backup is under way'],
       ['gc', 'garbage is being collected'],
     ] as const) {
       const error = await refused(work);
@@ -226,6 +228,53 @@ databaseSuite('GET /v1/admin/backup', (test, database) => {
     }
     const lines = await linesIn(await backup(meanwhile('cassetteSchemas', () => bytesOf(10))));
     assert.is(lines.at(-1).end, true);
+  });
+
+  test('a second one takes nothing that the first waits for, and one after a killed one all that is free', async () => {
+    await takeIn(database(), [call(1)]);
+    const { execute, sql } = database();
+    const { signal } = new AbortController();
+    const waits = { removalsMs: 20_000, backupMs: 300, againMs: 20 };
+    const endOf = async (bytes: AsyncGenerator<Uint8Array>) => {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of bytes) chunks.push(chunk);
+      return JSON.parse(gunzipSync(Buffer.concat(chunks)).toString().trimEnd().split('\n').at(-1) ?? '').end;
+    };
+    let first: Promise<unknown> | null = null;
+    await exclusively(execute, 'retention', signal, async () => {
+      first = endOf(writeBackup({ execute, version: 'x', waits }));
+      await eventually(async () => (await sql("select 1 from svc.work_leases where work = 'backup'")).length === 1);
+      const works = async () => (await sql('select work from svc.work_leases order by 1')).map(({ work }) => work);
+      const second = meanwhile('cassetteSchemas', async () => assert.equal(await works(), ['backup', 'retention']));
+      assert.is(await endOf(writeBackup({ execute: second, version: 'x', waits })), true);
+    });
+    assert.is(await first, true, 'it began once the sweep had ended');
+
+    const dead = ['backup', 'retention', 'gc'].map(
+      (work) => `('${work}', gen_random_uuid(), now() + interval '700 ms')`,
+    );
+    await sql(`insert into svc.work_leases (work, token, leased_until) values ${dead.join()}`);
+    const found: unknown[] = [];
+    const next = meanwhile('cassetteSchemas', async () => void found.push(...(await sweeps())));
+    assert.is(
+      await endOf(writeBackup({ execute: next, version: 'x', waits: { backupMs: 20_000, againMs: 20 } })),
+      true,
+    );
+    assert.equal(found, [null, null], 'nothing is removed beside it');
+  });
+
+  test('a client that leaves while it waits ends it', async () => {
+    const { execute, sql } = database();
+    const leaving = new AbortController();
+    await exclusively(execute, 'gc', new AbortController().signal, async () => {
+      const bytes = writeBackup({ execute, version: 'x', signal: leaving.signal });
+      const ended = bytes.next();
+      await eventually(async () => (await sql("select 1 from svc.work_leases where work = 'backup'")).length === 1);
+      leaving.abort();
+      await ended;
+      await bytes.return();
+      assert.equal(await sql("select work from svc.work_leases where work <> 'gc'"), []);
+    });
   });
 
   test('pages join: more rows than one holds, and more bytes', async () => {
