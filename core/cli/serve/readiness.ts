@@ -70,9 +70,7 @@ export async function readinessOf({ database, processes, cassettesReady, journal
 
 function remarksOn({ bytes, maxBytes, oldestSeconds, fault }: NonNullable<RoleState['journal']>): string[] {
   return [
-    ...(fault === null
-      ? []
-      : [`the journal cannot be read (${fault}): calls wait in it, and the log has the file and what to do`]),
+    ...(fault === null ? [] : [`the journal cannot be read (${fault}): calls wait in it, and the log says more`]),
     ...(fault === null && oldestSeconds > LATE_SECONDS
       ? ['calls wait in the journal: the database does not take them']
       : []),

@@ -13,7 +13,7 @@ const NO_RIGHTS: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM']);
 const RIGHTS = 'give the user that svc runs as the right to read it, and to enter the folders above it';
 
 /**
- * Logs once when reads begin to fail, and once when they succeed again. What lasts on one segment is not waited for without end: the
+ * Logs once when reads begin to fail, or fail in another way, and once when they succeed again. What lasts on one segment is not waited for without end: the
  * reader counts it as damage (journal-windows.ts).
  * @param changed gets the code of the error, such as EACCES, when reads begin to fail, and null when they succeed again
  * @throws what is no error of a system call, or the last error at the signal
@@ -23,28 +23,28 @@ export function openJournalRetry(
   signal: AbortSignal,
   changed: (code: string | null) => void = () => {},
 ): <T>(read: () => Promise<T>) => Promise<T> {
-  let failing = false;
+  let failing: string | null = null; // its code
   return async (read) => {
     const result = await retry(read, {
       ...RETRY,
       signal,
       isRetryable: isSystemError,
       onFailure: (error) => {
-        const { code, syscall, path } = error as NodeJS.ErrnoException;
-        if (failing) return;
-        failing = true;
+        const { code = 'an error', syscall, path } = error as NodeJS.ErrnoException;
+        if (failing === code) return;
+        failing = code;
         log.error(
           { code, syscall, path, ...(NO_RIGHTS.has(code) && { remedy: RIGHTS }) },
           'Cannot read the journal: it is tried again, and nothing of it is deleted',
         );
-        changed(code ?? 'an error');
+        changed(code);
       },
     });
     if (failing) {
       log.info('The journal can be read again');
       changed(null);
     }
-    failing = false;
+    failing = null;
     return result;
   };
 }

@@ -32,7 +32,7 @@ test('its fault is a remark that does not blame the database, until it is over',
   const { ready, remarks } = await shown(faults[0] ?? null);
   assert.is(ready, true);
   assert.equal(remarks, [
-    'the journal cannot be read (EIO): calls wait in it, and the log has the file and what to do',
+    'the journal cannot be read (EIO): calls wait in it, and the log says more',
   ]);
   rmSync(path);
   renameSync(`${path}.whole`, path);
