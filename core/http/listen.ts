@@ -164,10 +164,10 @@ function openExchanges() {
       exchange.outgoing.on('close', () => unfinished.delete(exchange));
     },
     /** Whether the next byte is the handler's: it has a whole request, and the reader has taken all that there is of the response. */
-    isAtWork: (socket: Socket) =>
-      [...(open.get(socket) ?? [])].some(
-        ({ incoming, outgoing }) => incoming.complete && outgoing.writableLength === 0,
-      ),
+    isAtWork: (socket: Socket) => {
+      const [first] = open.get(socket) ?? []; // responses go out in the order of their requests
+      return first?.incoming.complete === true && first.outgoing.writableLength === 0;
+    },
     /** Whether a response has begun, or a complete request still awaits one. */
     isResponseDue: (socket: Socket) =>
       [...(open.get(socket) ?? [])].some(({ incoming, outgoing }) => incoming.complete || outgoing.headersSent),
