@@ -22,6 +22,7 @@ export function useReading<T>(key: string, read: (signal: AbortSignal) => Promis
   const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     const reading = new AbortController();
+    setState((before) => ({ ...before, failed: null })); // also where this key's failure was shown before
     read(reading.signal).then(
       (answer) => setState({ answer, error: null, key, failed: null }),
       (error) => {
@@ -33,10 +34,7 @@ export function useReading<T>(key: string, read: (signal: AbortSignal) => Promis
   return {
     ...{ answer: state.answer, key: state.key },
     error: state.failed === key ? state.error : null,
-    retry: () => {
-      setState((before) => ({ ...before, error: null }));
-      setAttempt(attempt + 1);
-    },
+    retry: () => setAttempt(attempt + 1),
   };
 }
 

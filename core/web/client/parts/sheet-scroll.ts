@@ -15,7 +15,9 @@ export const sheetHeight = (total: number): number => Math.min(total, MOST_PX);
  * @param view how much of it is in view
  */
 export const shiftAt = (at: number, length: number, view: number, total: number): number =>
-  Math.round((total - sheetHeight(total)) * Math.max(0, Math.min(1, (at - EXACT_PX) / (length - view - 2 * EXACT_PX))));
+  total <= MOST_PX
+    ? 0
+    : Math.round((total - MOST_PX) * Math.max(0, Math.min(1, (at - EXACT_PX) / (length - view - 2 * EXACT_PX))));
 
 /**
  * The shift at a scroll position that was come to from another. Nearby it stays, so that a step of the wheel moves the rows by its own
