@@ -77,6 +77,7 @@ export async function openIngestClient({ address, signal, retryForMs = RETRY_FOR
 /** What ends a sweep that was stopped. */
 export const stopped = () => new OperatorError("Stopped: what was sent is noted; 'svc sync' sends the rest");
 
+/** `installation`: null: none, or what is no id; empty: the service does not know its database yet. */
 type Response = { status: number; installation: string | null; retryAfterMs: number; body: unknown };
 type Sent = { path: string; body?: readonly Buffer[]; timeoutMs: number; signal: AbortSignal };
 
@@ -101,9 +102,12 @@ async function responseOf(incoming: IncomingMessage): Promise<Response> {
   const body = jsonIn(await text(incoming));
   return {
     ...{ status: incoming.statusCode ?? 0, body, retryAfterMs: seconds * 1000 },
-    installation: typeof installation === 'string' ? installation : null,
+    installation: typeof installation === 'string' && INSTALLATION.test(installation) ? installation : null,
   };
 }
+
+/** The id of an installation, or nothing while its database is away. It names a file here, so whoever answers must not choose another text. */
+const INSTALLATION = /^(?:[0-9a-f]{32})?$/;
 
 /** The installation behind the address, once the service knows its database. */
 async function recognised(address: string, agent: Agent, signal: AbortSignal): Promise<string> {
