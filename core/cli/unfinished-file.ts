@@ -4,13 +4,15 @@ import { basename, dirname, join } from 'node:path';
 
 /**
  * Its path, beside the one it will have: `record.svc.4711.part`, of this process alone, since another may write to the same one meanwhile.
- * What a process left that is no more is removed.
+ * What a process left that is no more is removed, and so is what is there under this name.
  */
 export async function unfinishedFile(path: string): Promise<string> {
   const [folder, name] = [dirname(path), basename(path)];
   for (const other of await readdir(folder).catch(() => []))
     if (other.startsWith(name) && isLeft(other.slice(name.length))) await rm(join(folder, other), { force: true });
-  return `${path}.${process.pid}.part`;
+  const own = `${path}.${process.pid}.part`;
+  await rm(own, { force: true }); // of an earlier process with the same number
+  return own;
 }
 
 function isLeft(ending: string): boolean {

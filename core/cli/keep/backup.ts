@@ -1,10 +1,10 @@
 /** `svc backup`: one file with everything that cannot be derived again, from the service that runs or from the database itself. */
 
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import type { LoadedConfig } from '../../config/load.ts';
 import { flushFolder } from '../../db/client/flush.ts';
 import { checkBackup } from '../../engine/backup/read-backup.ts';
@@ -12,9 +12,9 @@ import { writeBackup } from '../../engine/backup/write-backup.ts';
 import { DatabaseError, OperatorError, Refusal } from '../../errors.ts';
 import type { Io } from '../io.ts';
 import { openForReading, serviceInstead } from '../open-for-reading.ts';
-import { terminalProgress } from '../progress.ts';
+import { type OutputFile, openOutputFile } from '../output-target.ts';
+import { type ProgressLine, terminalProgress } from '../progress.ts';
 import { systemProblem } from '../system-error.ts';
-import { unfinishedFile } from '../unfinished-file.ts';
 import { plain, several, sized } from '../units.ts';
 
 export type BackupOptions = { output: string; json: boolean; version: string };
@@ -22,39 +22,62 @@ export type BackupOptions = { output: string; json: boolean; version: string };
 /** What a backup holds, for `--json`. `rows` by table. */
 export type BackedUp = { file: string; bytes: number; made_at: string; rows: Record<string, number> };
 
-/** A file appears under its name only when it is whole and has been read back. @param output `-` is stdout */
+/**
+ * A file appears under its name only when it is whole and has been read back. What is no regular file gets the bytes as stdout does, and
+ * `err` says so.
+ * @param output `-` is stdout
+ */
 export async function backUp(
   loaded: LoadedConfig,
   { output, json, version }: BackupOptions,
   io: Pick<Io, 'out' | 'err' | 'cwd'>,
 ): Promise<void> {
   if (output === '-') {
-    if (process.stdout.isTTY)
-      throw new OperatorError("Cannot write a backup to the terminal: name a file with '-o'", 2);
+    if (process.stdout.isTTY) throw toTerminal();
     await writeTo(process.stdout, source(loaded, version, io), () => {});
     return;
   }
   const file = resolve(io.cwd, output);
-  const part = await unfinishedFile(file);
   const progress = terminalProgress(io.err);
   try {
-    const written = createWriteStream(part, { mode: 0o600, flush: true });
-    await writeTo(written, source(loaded, version, io), (bytes) => progress.show(`${sized(bytes)} written`, 0, 0));
-    written.end();
-    await once(written, 'close');
-    const { size } = await stat(part);
-    const { head, end } = await checkBackup(part, (bytes) => progress.show('checked', bytes, size));
-    await rename(part, file);
-    await flushFolder(dirname(file)).catch(() => {}); // some file systems refuse it for folders
-    const made: BackedUp = { file, bytes: size, made_at: head.made_at, rows: end.rows };
+    const opened = await openOutputFile(file, { isSecret: true });
+    const made = await writeWhole(opened, file, source(loaded, version, io), progress);
     progress.clear();
-    io.out(json ? `${JSON.stringify(made)}\n` : summary(made));
+    if (typeof made === 'number')
+      io.err(`Wrote ${sized(made)} to ${plain(file)}, from which nothing can be read back\n`);
+    else io.out(json ? `${JSON.stringify(made)}\n` : summary(made));
   } catch (error) {
     progress.clear();
-    await rm(part, { force: true });
     throw reported(error, file);
   }
 }
+
+/** Returns the bytes alone where they cannot be read back. */
+async function writeWhole(
+  opened: OutputFile,
+  file: string,
+  chunks: AsyncIterable<Uint8Array>,
+  progress: ProgressLine,
+): Promise<BackedUp | number> {
+  const { stream, part, target } = opened;
+  try {
+    if (opened.isTerminal) throw toTerminal();
+    await writeTo(stream, chunks, (bytes) => progress.show(`${sized(bytes)} written`, 0, 0));
+    stream.end();
+    await finished(stream);
+    if (part === null) return stream.bytesWritten;
+    const { size } = await stat(part);
+    const { head, end } = await checkBackup(part, (bytes) => progress.show('checked', bytes, size));
+    await opened.publish();
+    await flushFolder(dirname(target)).catch(() => {}); // some file systems refuse it for folders
+    return { file, bytes: size, made_at: head.made_at, rows: end.rows };
+  } catch (error) {
+    await opened.discard();
+    throw error;
+  }
+}
+
+const toTerminal = () => new OperatorError("Cannot write a backup to the terminal: name a file with '-o'", 2);
 
 const summary = ({ file, bytes, rows }: BackedUp): string =>
   `Backed up ${several(rows['svc.sessions'] ?? 0, 'session')}, ${several(rows['svc.raw_turns'] ?? 0, 'turn')}: ${plain(file)} (${sized(bytes)})\n`;

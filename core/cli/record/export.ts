@@ -1,15 +1,13 @@
 /** `svc export`: whole sessions as lines of JSON, of the export cassette, to standard output or a file that is complete once it has its name. */
-import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import { openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
+import { openOutputFile } from '../output-target.ts';
 import { copyBody } from '../print-response.ts';
 import { cutOr } from '../response-body.ts';
-import { unfinishedFile } from '../unfinished-file.ts';
 import { sized } from '../units.ts';
 import { sessionOf } from './session-of.ts';
 import { instantOf } from './time-option.ts';
@@ -56,15 +54,18 @@ export async function exportSessions(
 
 /** Returns the bytes written. */
 async function writeWhole(body: IncomingMessage, path: string, { err, isInteractive }: Io): Promise<number> {
-  const unfinished = await unfinishedFile(path);
-  const file = createWriteStream(unfinished);
-  const progress = setInterval(() => isInteractive && err(`\r${sized(file.bytesWritten)} …`), PROGRESS_MS);
+  const file = await openOutputFile(path).catch((error: unknown) => {
+    body.destroy(); // its connection would keep the process
+    throw error;
+  });
+  const { stream } = file;
+  const progress = setInterval(() => isInteractive && err(`\r${sized(stream.bytesWritten)} …`), PROGRESS_MS);
   try {
-    await pipeline(body, file);
-    await rename(unfinished, path);
-    return file.bytesWritten;
+    await pipeline(body, stream);
+    await file.publish();
+    return stream.bytesWritten;
   } catch (error) {
-    await rm(unfinished, { force: true });
+    await file.discard();
     throw error;
   } finally {
     clearInterval(progress);

@@ -1,7 +1,9 @@
 /** A backup goes from an embedded database to a server and back: what is read from it is the same, and a damaged file writes nothing. */
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -216,6 +218,33 @@ test('the file is whole, only its owner reads it, and it counts what it holds', 
   assert.is(made.rows['cassette_my_notes.parts'], 3);
   assert.equal(unfinished(dirname(file)), []);
   assert.is((await stat(file)).mode & 0o777, 0o600);
+});
+
+test('a backup goes through a link to its target, and straight into a pipe, of which it is said that nothing was read back', async () => {
+  const folder = await emptyFolder();
+  folders.push(folder);
+  const [target, link, fifo] = [join(folder, 'target'), join(folder, 'link'), join(folder, 'fifo')];
+  await writeFile(target, 'old', { mode: 0o644 });
+  await symlink('target', link);
+  await backedUp(source, link);
+  assert.equal([await readlink(link), (await stat(target)).mode & 0o777], ['target', 0o600]);
+  assert.equal(await linesIn(target), await linesIn(file));
+
+  execFileSync('mkfifo', [fifo]);
+  const reader = spawn('cat', [fifo], { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const read = buffer(reader.stdout);
+    const { printed, io } = talk();
+    await backUp(source, { output: fifo, json: true, version: '0.0.0' }, io);
+    assert.ok((await stat(fifo)).isFIFO());
+    await writeFile(join(folder, 'read'), await read);
+    assert.equal(await linesIn(join(folder, 'read')), await linesIn(file));
+    assert.is(printed.out, '');
+    assert.match(printed.err, /Wrote .+ to \S+\/fifo, from which nothing can be read back\n$/);
+  } finally {
+    reader.kill();
+  }
+  assert.equal(unfinished(folder), []);
 });
 
 /** Files that are not whole. */
