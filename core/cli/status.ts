@@ -10,6 +10,7 @@ import { changedSettings } from './changed-settings.ts';
 import { getJson, type JsonResponse, takesConnections } from './get-json.ts';
 import type { Io } from './io.ts';
 import { isStatus } from './is-status.ts';
+import { jsonText } from './print-response.ts';
 import { addresses, folderOfService, REPLY_TIMEOUT_MS, reachReadApi, stateOf } from './read-api.ts';
 import { publishedService, runsHere, type ServiceAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
@@ -20,11 +21,11 @@ import { whereData } from './where-data.ts';
 export async function printStatus(
   loaded: LoadedConfig,
   { json }: { json: boolean },
-  io: Pick<Io, 'out'>,
+  io: Pick<Io, 'out' | 'isTerminal'>,
   version: string,
 ): Promise<0 | 1> {
   const report = await statusReport(loaded, version);
-  io.out(json ? `${JSON.stringify(document(report, loaded), null, 2)}\n` : statusPage(report, Date.now()));
+  io.out(json ? jsonText(document(report, loaded), io, 2) : statusPage(report, Date.now()));
   return report.status === null ? 1 : 0;
 }
 

@@ -6,6 +6,7 @@ import { shownSource } from '../../cassette/shown-source.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { CassetteInfo, CassetteList } from '../../model/cassette.ts';
 import type { Io } from '../io.ts';
+import { jsonText } from '../print-response.ts';
 import { fetchReadApi } from '../read-api.ts';
 import { lasting, plain } from '../units.ts';
 import { isCassetteList } from './is-list.ts';
@@ -40,7 +41,7 @@ export async function listCassettes(loaded: LoadedConfig, { json }: { json: bool
     remarks: response.remarks,
     cassettes: rows(lists?.list ?? [], response.answer, lists !== null),
   };
-  io.out(json ? `${JSON.stringify(listing, null, 2)}\n` : page(listing, Date.now()));
+  io.out(json ? jsonText(listing, io, 2) : page(listing, Date.now()));
   return problem === null ? 0 : 1;
 }
 

@@ -7,6 +7,7 @@ import { isObject } from '../../parse-json.ts';
 import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
 import { linesOf } from '../lines-of.ts';
+import { jsonText } from '../print-response.ts';
 import { type ProgressLine, terminalProgress } from '../progress.ts';
 import { counted, plain, several } from '../units.ts';
 import { confirmRemoval } from './confirm-removal.ts';
@@ -25,7 +26,7 @@ const PARKED_AT_ONCE = 1_000;
 export async function forget(
   loaded: LoadedConfig,
   { text: argument, dryRun, yes, json }: ForgetOptions,
-  io: Pick<Io, 'out' | 'err'>,
+  io: Pick<Io, 'out' | 'err' | 'isTerminal'>,
   hiddenInput: (question: string) => Promise<string>,
 ): Promise<0 | 1> {
   if (argument !== null)
@@ -40,7 +41,7 @@ export async function forget(
   const progress = terminalProgress(io.err);
   const found = await findText(client, text, progress);
   if (dryRun || isNothing(found)) {
-    io.out(json ? `${JSON.stringify({ found })}\n` : where(found));
+    io.out(json ? jsonText({ found }, io) : where(found));
     return 0;
   }
   if (!yes) io.err(where(found));
@@ -61,7 +62,7 @@ export async function forget(
   const purged = await purgeSessions(client, sessions, { reason: "'svc forget'", progress }).finally(progress.clear);
   const left = await findText(client, text, progress);
   const receipt = { found, purged, parked_turns, left };
-  if (json) io.out(`${JSON.stringify(receipt)}\n`);
+  if (json) io.out(jsonText(receipt, io));
   else
     io.out(
       `${where(found)}${purgeSummary(purged)}${isNothing(left) ? 'It stands nowhere in the record any more\n' : `Still there:\n${where(left)}`}`,

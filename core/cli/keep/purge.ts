@@ -3,6 +3,7 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
+import { jsonText } from '../print-response.ts';
 import { terminalProgress } from '../progress.ts';
 import { sessionOf } from '../record/session-of.ts';
 import { instantOf } from '../record/time-option.ts';
@@ -37,7 +38,7 @@ const SHOWN = 20;
 export async function purge(
   loaded: LoadedConfig,
   options: PurgeOptions,
-  io: Pick<Io, 'out' | 'err' | 'home'>,
+  io: Pick<Io, 'out' | 'err' | 'home' | 'isTerminal'>,
 ): Promise<void> {
   refuseWrongUse(options);
   const { json, dryRun, yes, reason } = options;
@@ -47,7 +48,7 @@ export async function purge(
   const turns = listed.reduce((sum, { raw_turns }) => sum + raw_turns, 0);
   const all = `${several(listed.length, 'session')} with ${several(turns, 'turn')}`;
   if (dryRun) {
-    io.out(json ? `${JSON.stringify({ sessions: listed })}\n` : `${table(listed, listed.length)}Would remove ${all}\n`);
+    io.out(json ? jsonText({ sessions: listed }, io) : `${table(listed, listed.length)}Would remove ${all}\n`);
     return;
   }
   if (listed.length === 0) {
@@ -61,7 +62,7 @@ export async function purge(
   const purged = await purgeSessions(client, ids, { reason: reason ?? "'svc purge'", progress }).finally(
     progress.clear,
   );
-  io.out(json ? `${JSON.stringify({ sessions: purged })}\n` : purgeSummary(purged));
+  io.out(json ? jsonText({ sessions: purged }, io) : purgeSummary(purged));
 }
 
 function refuseWrongUse({ sessions, project, before, after }: PurgeOptions): void {

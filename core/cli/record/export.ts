@@ -6,7 +6,7 @@ import { OperatorError } from '../../errors.ts';
 import { openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
 import { openOutputFile } from '../output-target.ts';
-import { copyBody } from '../print-response.ts';
+import { copyBody, terminalTexts } from '../print-response.ts';
 import { cutOr } from '../response-body.ts';
 import { sized } from '../units.ts';
 import { sessionOf } from './session-of.ts';
@@ -61,7 +61,7 @@ async function writeWhole(body: IncomingMessage, path: string, { err, isInteract
   const { stream } = file;
   const progress = setInterval(() => isInteractive && err(`\r${sized(stream.bytesWritten)} …`), PROGRESS_MS);
   try {
-    await pipeline(body, stream);
+    await pipeline(file.isTerminal ? terminalTexts(body) : body, stream);
     await file.publish();
     return stream.bytesWritten;
   } catch (error) {

@@ -2,6 +2,7 @@
 import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import type { Io } from '../io.ts';
+import { jsonText } from '../print-response.ts';
 import { openProgress } from '../progress.ts';
 import { addresses } from '../read-api.ts';
 import { transcriptSources } from './harness/sources.ts';
@@ -69,7 +70,7 @@ export async function sync(loaded: LoadedConfig, options: SyncOptions, io: Io): 
           would_send: pending.map(({ source, path, bytes }) => ({ harness: source.harness, path, bytes })),
         }),
       };
-      io.out(options.json ? `${JSON.stringify(summary, null, 2)}\n` : summaryText(summary));
+      io.out(options.json ? jsonText(summary, io, 2) : summaryText(summary));
       return summary.harnesses.some(({ refused }) => refused.length > 0) ? 1 : 0;
     } finally {
       client.close();

@@ -1,5 +1,5 @@
 /** Where does `svc export -o` write, and who can read it? Before a read API of the test, over a real socket. */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,11 +9,12 @@ import { text } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { svc } from '../../../support/cli-program.ts';
+import { SVC } from '../../../support/serve.ts';
 
 type Context = { folder: string; address: string; close: () => void };
 const test = suite<Context>('the file of an export');
 
-const LINES = '{"session_id":"s"}\n{"end":true}\n';
+const LINES = '{"session_id":"s","title":"\u009b31m"}\n{"end":true}\n';
 
 test.before.each(async (context) => {
   context.folder = await mkdtemp(join(tmpdir(), 'svc-export-'));
@@ -40,7 +41,7 @@ test('a new file is for its owner alone, and an existing one keeps its mode', as
   for (const mode of [null, 0o600, 0o640]) {
     if (mode !== null) await chmod(file, mode);
     const { status, err } = await exported(context, file);
-    assert.equal([status, err], [0, `Exported 32 bytes to ${file}\n`]);
+    assert.equal([status, err], [0, `Exported ${Buffer.byteLength(LINES)} bytes to ${file}\n`]);
     assert.is(await modeOf(file), (mode ?? 0o600).toString(8));
     assert.is(await readFile(file, 'utf8'), LINES);
   }
@@ -90,5 +91,30 @@ test('a folder is refused, and left as it is', async (context) => {
   assert.match(err, /^Cannot export: EISDIR: /);
   assert.equal(await readdir(context.folder), []);
 });
+
+/** What `svc` prints to a terminal of its own. */
+async function onTerminal({ folder, address }: Context, args: readonly string[]): Promise<string> {
+  const line = [process.execPath, ...SVC, ...args].map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['-qec', line, '/dev/null'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? '', HOME: folder, SVC_CLIENT_API_TARGET: address },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  return (await text(child.stdout)).replaceAll('\r', '');
+}
+
+const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
+if (hasTerminals)
+  test('a terminal that the file is gets nothing that drives it, and no backup', async (context) => {
+    const link = join(context.folder, 'link'); // what replaces a file would replace the link alone
+    await symlink('/dev/tty', link);
+    const shown = await onTerminal(context, ['export', '-o', link]);
+    assert.match(shown, '{"session_id":"s","title":"\\u009b31m"}\n{"end":true}\n');
+    assert.match(shown, ' bytes to ');
+    const refused = await onTerminal(context, ['backup', '-o', link]);
+    assert.is(refused, "Cannot write a backup to the terminal: name a file with '-o'\n");
+    assert.is(await readlink(link), '/dev/tty');
+  });
+else console.log("skip: an export to a terminal: util-linux's script is not there");
 
 test.run();
