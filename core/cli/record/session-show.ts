@@ -38,9 +38,8 @@ export async function showSession(word: string, options: ShowOptions, loaded: Lo
   await showTraces(api, traces, printing);
   if (!options.follow) return;
   const [first] = traces;
-  const isShown = (trace: Trace) => shown.has(trace.trace_id) || !first || isBehind(trace, first);
   for await (const _ of sessionChanges(api, id))
-    await showTraces(api, (await tracesOf(api, id, RECENT)).filter(isShown), printing);
+    await showTraces(api, await recentTraces(api, id, { shown, first }), printing);
 }
 
 /** In the order of their list. */
@@ -49,7 +48,7 @@ const isBehind = (trace: Trace, other: Trace): boolean =>
 
 const WHAT = 'read the session';
 
-/** Traces to which something may still come: several agents may be at work at once. */
+/** So many of the newest that were shown are read again: several agents may be at work at once, so something may still come to each. */
 const RECENT = 3;
 
 /** By trace: what of it was printed, which of that are tools without a result, and how deep its spans are. */
@@ -59,20 +58,43 @@ type ShownTrace = { printed: Set<string>; awaited: Set<string>; depths: Depths }
 /** `next`: the number of the next turn, and the span that it is printed below. */
 type Printing = { shown: Shown; view: View; next: { number: number; below: string }; io: Io };
 
+/** Newest first. @param most so many are wanted, as far as is known: the first page has no more */
+async function* newestTraces(api: ApiClient, session_id: string, most: number): AsyncGenerator<Trace> {
+  let limit = Math.min(PAGE, most);
+  for (let cursor: string | undefined = ''; cursor !== undefined; limit = PAGE) {
+    const query = new URLSearchParams({ session_id, limit: String(limit) });
+    if (cursor) query.set('cursor', cursor);
+    const page: { items: Trace[]; next_cursor?: string } = await api.json({ path: `/v1/traces?${query}`, what: WHAT });
+    yield* page.items;
+    cursor = page.next_cursor;
+  }
+}
+
 /** Oldest first. */
 async function tracesOf(api: ApiClient, session_id: string, last: number | null): Promise<Trace[]> {
   const traces: Trace[] = [];
-  for (
-    let cursor: string | undefined = '';
-    cursor !== undefined && traces.length < (last ?? Number.POSITIVE_INFINITY);
-  ) {
-    const query = new URLSearchParams({ session_id, limit: String(Math.min(PAGE, last ?? PAGE)) });
-    if (cursor) query.set('cursor', cursor);
-    const page: { items: Trace[]; next_cursor?: string } = await api.json({ path: `/v1/traces?${query}`, what: WHAT });
-    traces.push(...page.items);
-    cursor = page.next_cursor;
+  for await (const trace of newestTraces(api, session_id, last ?? PAGE)) if (traces.push(trace) === last) break;
+  return traces.reverse();
+}
+
+/**
+ * All that came since, however many there are, and the newest of those that were shown. Oldest first.
+ * @param first the oldest that was shown at the beginning: what is before it stays out
+ */
+async function recentTraces(
+  api: ApiClient,
+  session_id: string,
+  { shown, first }: { shown: Shown; first: Trace | undefined },
+): Promise<Trace[]> {
+  const traces: Trace[] = [];
+  let again = 0;
+  for await (const trace of newestTraces(api, session_id, RECENT + 1)) {
+    const wasShown = shown.has(trace.trace_id);
+    if (!wasShown && first && !isBehind(trace, first)) break;
+    traces.push(trace);
+    if (trace.trace_id === first?.trace_id || (wasShown && ++again === RECENT)) break;
   }
-  return traces.slice(0, last ?? traces.length).reverse();
+  return traces.reverse();
 }
 
 /** Prints what of them was not printed yet. The beginnings of the next ones are read meanwhile. */

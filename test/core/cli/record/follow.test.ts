@@ -93,21 +93,35 @@ databaseSuite('a conversation that is followed', (test, database) => {
     ]);
   });
 
+  /** The call of that turn, which repeats all before it. */
+  const turns = (count: number): Call => {
+    const before = Array.from({ length: count - 1 }, (_, i) => [user(`prompt ${i + 1}`), assistant(`reply ${i + 1}`)]);
+    return { at: count, says: [...before.flat(), user(`prompt ${count}`)], answers: answer(`reply ${count}`) };
+  };
+  /** The lines after the heading of the session; of each turn's heading its number. */
+  const numbered = (lines: readonly string[]) => lines.map((line) => /^── (\d+) ──/.exec(line)?.[1] ?? line).slice(3);
+
   test('after the newest turns come newer ones alone, with their numbers', async () => {
-    const turns = (count: number): Call => {
-      const before = Array.from({ length: count - 1 }, (_, i) => [
-        user(`prompt ${i + 1}`),
-        assistant(`reply ${i + 1}`),
-      ]);
-      return { at: count, says: [...before.flat(), user(`prompt ${count}`)], answers: answer(`reply ${count}`) };
-    };
     const id = await store(turns(1), turns(2), turns(3));
     const lines = await followed(id, ['--last', '1'], async ({ until }) => {
       await until('reply 3');
       await store(turns(4));
       await until('reply 4');
     });
-    const shown = lines.map((line) => /^── (\d+) ──/.exec(line)?.[1] ?? line).slice(3);
-    assert.equal(shown, ['3', '❯ prompt 3', 'reply 3', '4', '❯ prompt 4', 'reply 4']);
+    assert.equal(numbered(lines), ['3', '❯ prompt 3', 'reply 3', '4', '❯ prompt 4', 'reply 4']);
   });
+
+  for (const args of [['--last', '1'], []])
+    test(`of many turns that come at once none is left out (${args.join(' ') || 'all'})`, async () => {
+      const id = await store(turns(1), turns(2));
+      const lines = await followed(id, args, async ({ until }) => {
+        await until('reply 2');
+        await store(...[3, 4, 5, 6, 7, 8, 9].map(turns));
+        await until('reply 9');
+        await store(turns(10));
+        await until('reply 10');
+      });
+      const expected = Array.from({ length: 10 }, (_, i) => [`${i + 1}`, `❯ prompt ${i + 1}`, `reply ${i + 1}`]);
+      assert.equal(numbered(lines), expected.slice(args.length > 0 ? 1 : 0).flat());
+    });
 });
