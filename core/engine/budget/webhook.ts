@@ -3,8 +3,6 @@ import { createHmac } from 'node:crypto';
 import type { BudgetCrossing } from '../../model/budget.ts';
 import type { Webhook } from '../../model/budget-settings.ts';
 
-const DEADLINE_MS = 10_000;
-
 type Delivery = { id: string; attempt: number; sentAt: string; crossing: BudgetCrossing };
 
 /**
@@ -14,7 +12,7 @@ type Delivery = { id: string; attempt: number; sentAt: string; crossing: BudgetC
 export async function postCrossing(
   { url, secret }: Webhook,
   delivery: Delivery,
-  signal: AbortSignal,
+  { signal, deadlineMs }: { signal: AbortSignal; deadlineMs: number },
 ): Promise<string | null> {
   const { id, attempt, sentAt, crossing } = delivery;
   const body = JSON.stringify({ event: 'budget_exceeded', id, attempt, sent_at: sentAt, data: crossing });
@@ -28,7 +26,7 @@ export async function postCrossing(
         ...(secret !== '' && { 'x-svc-signature': signatureOf(body, secret) }),
       },
       redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
     });
     await response.body?.cancel();
     return response.ok ? null : `status ${response.status}`;
