@@ -163,13 +163,14 @@ type StateRow = Omit<BudgetState, 'project' | 'limit_usd' | 'spent_usd' | 'cross
   delivery: NonNullable<BudgetState['delivery']> | null;
 };
 
-/** Each budget's current period. */
+/** Each budget's current period. Its crossing is left out where the limit was lower then: the present one may not be exceeded. */
 export async function budgetStates(db: Sql, { budgets }: { budgets: PeriodBudget[] }): Promise<BudgetState[]> {
   const rows = await db.rows<StateRow>(sql`
     select b.budget, b.project, b.period, b.period_start::text as period_start, b.limit_usd, spent.usd as spent_usd,
            ${sql.raw(instantText('c.crossed_at'))} as crossed_at, c.delivery
       from ${periods(budgets, 0)}
-      left join svc.budget_crossings c on c.budget = b.budget and c.period_start = b.period_start, lateral ${SPENT}
+      left join svc.budget_crossings c
+             on c.budget = b.budget and c.period_start = b.period_start and c.limit_usd >= b.limit_usd, lateral ${SPENT}
      order by b.project nulls first, b.period, b.budget`);
   return rows.map(({ budget, project, period, period_start, limit_usd, spent_usd, crossed_at, delivery }) => ({
     budget,

@@ -83,6 +83,27 @@ databaseSuite('crossings of budgets', (test, database) => {
     ]);
   });
 
+  test('a limit that is raised within the period is not exceeded by the crossing of the lower one; none comes twice', async () => {
+    await forget(database());
+    const budget = (limit_usd: number): PeriodBudget[] => [
+      { budget: 'monthly_usd', project: null, period: 'month', limit_usd },
+    ];
+    const crossed = async (limit_usd: number) =>
+      (await database().execute('crossBudgets', { budgets: budget(limit_usd), webhook: true })).length;
+    const state = async (limit_usd: number) => {
+      const [state] = await database().execute('budgetStates', { budgets: budget(limit_usd) });
+      return [state?.limit_usd, state?.spent_usd, typeof state?.crossed_at, state?.delivery];
+    };
+    await put(database(), [now('4.500000000000', 'atlas')]);
+    assert.is(await crossed(4), 1);
+    assert.equal(await state(4), [4, 4.5, 'string', 'pending']);
+    assert.equal(await state(8), [8, 4.5, 'undefined', undefined]);
+    assert.equal(await state(2), [2, 4.5, 'string', 'pending'], 'a lower one is exceeded since then at least');
+    await put(database(), [now('9.000000000000', 'atlas')]);
+    assert.is(await crossed(8), 0, 'once for each budget and period');
+    assert.equal(await state(8), [8, 9, 'undefined', undefined]);
+  });
+
   test('what is spent late crosses the period before once, where its budget had been watched with this limit before that ended', async () => {
     await forget(database());
     for (const period of ['day', 'month'] as const) {
