@@ -4,11 +4,12 @@ import type { SpanHit } from '../../../cassettes/search/model.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import type { FindHit, FindPage } from '../../model/find.ts';
-import { openApiClient } from '../api-client.ts';
+import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../print-response.ts';
 import { plain, shortAge } from '../units.ts';
 import { keepList } from './last-list.ts';
+import { moreRemark } from './more-remark.ts';
 import { shortened } from './table.ts';
 
 const MODES = ['text', 'vector', 'hybrid'];
@@ -27,9 +28,8 @@ export async function find(query: string, options: FindOptions, loaded: LoadedCo
   }
   if (mode !== 'text') return findByMeaning(query, options, loaded, io);
   const api = await openApiClient(loaded);
-  const parameters = new URLSearchParams({ ...filter, text: query, limit: String(Math.min(limit, MOST_HITS)) });
-  const page = await api.json<FindPage>({ path: `/v1/find?${parameters}`, what: 'find the text' });
-  const { items, spans, spans_indexed, replaced_words = [] } = page;
+  const page = await foundUpTo(limit, { ...filter, text: query }, api);
+  const { items, spans, spans_indexed, replaced_words = [], next_cursor } = page;
   const sessions = [...new Set(items.map(({ session_id }) => session_id))];
   if (items.length > 0) keepList({ home: io.home, address: api.address }, sessions);
   if (json) return printJson(page, io);
@@ -39,10 +39,25 @@ export async function find(query: string, options: FindOptions, loaded: LoadedCo
   for (const hit of items) io.out(hitLines(hit, sessions.indexOf(hit.session_id) + 1, now, io));
   if (items.length === 0)
     io.err("Nothing recorded has these words; 'svc find --mode vector' looks for what they mean\n");
+  else if (next_cursor !== undefined) io.err(moreRemark(limit));
   if (spans_indexed < spans) io.err(pc.dim(`${spans_indexed} of ${spans} steps are in the index yet\n`));
 }
 
-const MOST_HITS = 50;
+const PAGE = 50;
+
+/** Pages up to the limit as one, with the cursor behind them. */
+async function foundUpTo(limit: number, filter: Readonly<Record<string, string>>, api: ApiClient): Promise<FindPage> {
+  const items: FindHit[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const parameters = new URLSearchParams({ ...filter, limit: String(Math.min(PAGE, limit - items.length)) });
+    if (cursor !== undefined) parameters.set('cursor', cursor);
+    const page: FindPage = await api.json({ path: `/v1/find?${parameters}`, what: 'find the text' });
+    items.push(...page.items);
+    cursor = page.next_cursor;
+    const isLast = cursor === undefined || page.items.length === 0; // a search that ran out of time may have found none
+    if (isLast || items.length >= limit) return { ...page, items };
+  }
+}
 
 function hitLines({ session_id, span_id, title, at, name, place, matches }: FindHit, n: number, now: number, io: Io) {
   const number = pc.cyan(String(n));

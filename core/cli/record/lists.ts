@@ -11,12 +11,16 @@ import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../print-response.ts';
 import { dollars, lasting, plain, shortAge, shortCount, sized } from '../units.ts';
+import { moreRemark } from './more-remark.ts';
 import { sessionOf } from './session-of.ts';
 import { type TableColumn, table } from './table.ts';
 
 export type PartOptions = { json: boolean; limit: number };
 
 type Page<Item> = { items: Item[]; next_cursor?: string; next_seq?: number };
+
+/** Pages up to the limit as one, and where the rest begins, as parameters of the read API have it. Neither: there is none. */
+type PartList<Item> = { items: Item[]; next_cursor?: string; next_trace_id?: string; next_seq?: number };
 
 const PAGE = 200;
 
@@ -30,25 +34,29 @@ export async function listTraces(
   const api = await openApiClient(loaded);
   const of = word === null ? '' : `&session_id=${await sessionOf(word, api, io.home)}`;
   const traces = await pages<Trace>(api, (limit) => `/v1/traces?limit=${limit}${of}`, options.limit);
-  if (options.json) return printJson({ items: traces }, io);
-  io.out(table(traces, traceColumns(Date.now()), io.columns));
+  print(traces, traceColumns(Date.now()), options, io);
 }
 
 /** The spans of a trace, else of all traces of a session, in the order of the walk. */
 export async function listSpans(word: string, options: PartOptions, loaded: LoadedConfig, io: Io): Promise<void> {
   const api = await openApiClient(loaded);
-  const spans: Span[] = [];
-  for (const trace_id of await tracesNamedBy(word, api, io.home)) {
-    for (let from: number | undefined = 0; from !== undefined && spans.length < options.limit; ) {
-      const limit = Math.min(PAGE, options.limit - spans.length);
+  print(await spansOf(await tracesNamedBy(word, api, io.home), options.limit, api), SPAN_COLUMNS, options, io);
+}
+
+async function spansOf(traces: readonly string[], most: number, api: ApiClient): Promise<PartList<Span>> {
+  const items: Span[] = [];
+  for (const trace_id of traces) {
+    let from: number | undefined = 0;
+    while (from !== undefined && items.length < most) {
+      const limit = Math.min(PAGE, most - items.length);
       const path = `/v1/traces/${trace_id}/spans?from_seq=${from}&limit=${limit}`;
       const page: Page<Span> = await api.json({ path, what: 'list the spans' });
-      spans.push(...page.items);
+      items.push(...page.items);
       from = page.next_seq;
     }
+    if (from !== undefined) return { items, next_trace_id: trace_id, next_seq: from };
   }
-  if (options.json) return printJson({ items: spans }, io);
-  io.out(table(spans, SPAN_COLUMNS, io.columns));
+  return { items };
 }
 
 /** The raw turns of a session, in the order in which they were stored. */
@@ -56,11 +64,17 @@ export async function listRawTurns(word: string, options: PartOptions, loaded: L
   const api = await openApiClient(loaded);
   const id = await sessionOf(word, api, io.home);
   const turns = await pages<RawTurnHead>(api, (limit) => `/v1/sessions/${id}/raw_turns?limit=${limit}`, options.limit);
-  if (options.json) return printJson({ items: turns }, io);
-  io.out(table(turns, TURN_COLUMNS, io.columns));
+  print(turns, TURN_COLUMNS, options, io);
 }
 
-async function pages<Item>(api: ApiClient, path: (limit: number) => string, most: number): Promise<Item[]> {
+function print<Item>(list: PartList<Item>, columns: TableColumn<Item>[], { json, limit }: PartOptions, io: Io): void {
+  const isCut = list.next_cursor !== undefined || list.next_seq !== undefined;
+  if (json) printJson(list, io);
+  else io.out(table(list.items, columns, io.columns));
+  if (isCut && !json) io.err(moreRemark(limit));
+}
+
+async function pages<Item>(api: ApiClient, path: (limit: number) => string, most: number): Promise<PartList<Item>> {
   const items: Item[] = [];
   let cursor: string | undefined;
   do {
@@ -72,7 +86,7 @@ async function pages<Item>(api: ApiClient, path: (limit: number) => string, most
     items.push(...page.items);
     cursor = page.next_cursor;
   } while (cursor !== undefined && items.length < most);
-  return items;
+  return { items, ...(cursor !== undefined && { next_cursor: cursor }) };
 }
 
 /** The trace that a word names, else those of the session that it names, the oldest first. */
@@ -91,7 +105,7 @@ async function tracesNamedBy(word: string, api: ApiClient, home: string): Promis
     (limit) => `/v1/traces?limit=${limit}&session_id=${id}`,
     Number.POSITIVE_INFINITY,
   );
-  return all.map(({ trace_id }) => trace_id).reverse();
+  return all.items.map(({ trace_id }) => trace_id).reverse();
 }
 
 const tokens = (of: { input_tokens: number; output_tokens: number }) => shortCount(of.input_tokens + of.output_tokens);

@@ -7,6 +7,7 @@ import type { Io } from '../io.ts';
 import { printJson } from '../print-response.ts';
 import { dollars, shortAge, shortCount } from '../units.ts';
 import { keepList } from './last-list.ts';
+import { moreRemark } from './more-remark.ts';
 import { type TableColumn, table } from './table.ts';
 
 /** Parameters of GET /v1/browse/sessions. */
@@ -36,7 +37,7 @@ export async function listSessions({ filter, limit, json }: ListOptions, loaded:
     return;
   }
   io.out(sessionTable(items, io));
-  if (next) io.err(pc.dim(`There are more: --limit ${limit * 2} shows twice as many\n`));
+  if (next) io.err(moreRemark(limit));
   if (io.isTerminal) io.err(pc.dim(`'svc sessions show 1' prints the first of them\n`));
 }
 

@@ -166,6 +166,52 @@ databaseSuite('the record in the terminal', (test, database) => {
     assert.match(await printed('raw-turns', MIDNIGHT), /anthropic\.messages .* 529 /);
   });
 
+  test('a list that is cut says so, and where it goes on', async () => {
+    type Part = { items: object[]; next_cursor?: string; next_trace_id?: string; next_seq?: number };
+    const part = async (...args: string[]) => JSON.parse(await printed(...args, '--json')) as Part;
+    const rest = async (path: string) => (await (await fetch(`${address}${path}`)).json()) as Part;
+    const more = 'There are more: --limit 6 shows twice as many\n';
+    for (const [args, path] of [
+      [['raw-turns', MIDNIGHT], `/v1/sessions/${MIDNIGHT}/raw_turns?`],
+      [['traces'], '/v1/traces?'],
+    ] as const) {
+      const [all, cut] = [await part(...args), await part(...args, '-n', '3')];
+      assert.is(all.next_cursor, undefined);
+      const { items } = await rest(`${path}limit=200&cursor=${encodeURIComponent(cut.next_cursor ?? '')}`);
+      assert.equal([...cut.items, ...items], all.items);
+      assert.is((await called([...args, '-n', '3'])).err, more);
+      assert.is((await called([...args, '-n', String(all.items.length)])).err, '');
+    }
+    const all = (await part('spans', MIDNIGHT)).items as { trace_id: string }[];
+    const first = all.filter(({ trace_id }) => trace_id === TRACE);
+    assert.ok(first.length > 3 && first.length < all.length);
+    assert.equal(await part('spans', TRACE), { items: first });
+    for (const count of [3, first.length]) {
+      const { items, next_trace_id, next_seq } = await part('spans', MIDNIGHT, '-n', String(count));
+      const next = (await rest(`/v1/traces/${next_trace_id}/spans?from_seq=${next_seq}&limit=200`)).items;
+      assert.equal([...items, ...next], all.slice(0, items.length + next.length));
+      assert.ok(items.length === count && next.length > 0);
+    }
+    assert.is((await called(['spans', MIDNIGHT, '-n', '3'])).err, more);
+    assert.is((await called(['spans', MIDNIGHT])).err, '');
+  });
+
+  test('find reads on up to its limit, and says where there are more', async () => {
+    type Found = { items: { span_id: string; place: string }[]; next_cursor?: string };
+    const found = async (count: number) => {
+      const args = ['find', 'the', '-n', String(count), '--json'];
+      const { items, next_cursor } = JSON.parse(await printed(...args)) as Found;
+      return { hits: items.map(({ span_id, place }) => `${span_id} ${place}`), next_cursor };
+    };
+    const [all, cut] = [await found(200), await found(60)]; // a page has at most 50
+    assert.ok(all.hits.length > 100);
+    assert.is(all.next_cursor, undefined);
+    assert.is(new Set(all.hits).size, all.hits.length);
+    assert.equal(cut.hits, all.hits.slice(0, 60));
+    assert.ok(cut.next_cursor);
+    assert.is((await called(['find', 'the', '-n', '3'])).err, 'There are more: --limit 6 shows twice as many\n');
+  });
+
   test('totals are those of the read API', async () => {
     const api = (await (await fetch(`${address}/v1/stats`)).json()) as object;
     assert.equal(JSON.parse(await printed('stats', '--json')), api);
@@ -189,7 +235,10 @@ databaseSuite('the record in the terminal', (test, database) => {
     assert.match(await printed('find', 'run', '8841', '--in', 'tools'), /tools {2}span .*\n {3}.*run 8841/);
     const amended = await called(['find', 'midnihgt', 'test']);
     assert.match(amended.out, MIDNIGHT.slice(0, 8));
-    assert.is(amended.err, "Nothing recorded has 'midnihgt'; these have 'midnight'\n");
+    assert.match(
+      amended.err,
+      /^Nothing recorded has 'midnihgt'; these have 'midnight'\nThere are more: --limit 20 .*\n$/,
+    );
     const { status, out, err } = await called(['find', 'zzzz']);
     assert.equal([status, out], [0, '']);
     assert.match(err, 'Nothing recorded has these words');
