@@ -31,9 +31,7 @@ test('its fault is a remark that does not blame the database, until it is over',
   await eventually(() => faults.length === 1);
   const { ready, remarks } = await shown(faults[0] ?? null);
   assert.is(ready, true);
-  assert.equal(remarks, [
-    'the journal cannot be read (EIO): calls wait in it, and the log says more',
-  ]);
+  assert.equal(remarks, ['the journal cannot be read (EIO): calls wait in it, and the log says more']);
   rmSync(path);
   renameSync(`${path}.whole`, path);
   assert.is(nameOf((await reading)[0] as never), 'call 1');
