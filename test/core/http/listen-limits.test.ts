@@ -287,6 +287,26 @@ test('a handler may work for longer than a connection may be idle, before its re
     { idleMs: 200 },
   ));
 
+test('a request that was sent ahead keeps no reader that has stopped', () =>
+  serving(
+    async (port) => {
+      const { socket, answer } = speaking(port);
+      socket.pause();
+      socket.write(`GET /large HTTP/1.1\r\nhost: localhost\r\n\r\nGET /slow HTTP/1.1\r\n${LAST}`);
+      const began = performance.now();
+      await sleep(1_500);
+      socket.resume();
+      assert.not.match(await answer, 'the slow one');
+      assert.ok(performance.now() - began < 8_000);
+    },
+    async (request) => {
+      if (request.url.endsWith('/large')) return new Response('x'.repeat(50_000_000));
+      await sleep(10_000);
+      return new Response('the slow one');
+    },
+    { idleMs: 200 },
+  ));
+
 test('a body that nobody asked for is dropped as it comes, and the answer does not wait for it', () =>
   serving(async (port) => {
     const { socket, answer } = speaking(port);
