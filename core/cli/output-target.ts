@@ -1,5 +1,5 @@
-/** The file that `-o` names: a regular one appears there once it is whole, and a device, pipe or socket gets the bytes as they come. */
-import { constants, type Stats, type WriteStream } from 'node:fs';
+/** The file that `-o` names: a regular one appears there once it is whole, and a device or a pipe gets the bytes as they come. */
+import { constants, createWriteStream, fstatSync, type Stats, type WriteStream } from 'node:fs';
 import { type FileHandle, lstat, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isatty } from 'node:tty';
@@ -8,7 +8,7 @@ import { unfinishedFile } from './unfinished-file.ts';
 export type OutputFile = {
   /** Takes the bytes. Once it has closed they are on the disk, where it is one. */
   stream: WriteStream;
-  /** Where the bytes of a regular file are until it has its name. Null: they go straight to a device, pipe or socket, and cannot be read back. */
+  /** Where the bytes of a regular file are until it has its name. Null: they go straight to a device or a pipe, and cannot be read back. */
   part: string | null;
   /** The file without links: what is written or replaced. */
   target: string;
@@ -23,16 +23,19 @@ export type OutputFile = {
 type OutputOptions = { isSecret?: boolean };
 
 /**
- * A new file is for its owner alone, an existing one keeps its mode, and a link stays and leads to what was written.
+ * A new file is for its owner alone, an existing one keeps its mode and group, and a link stays and leads to what was written. What standard
+ * output or standard error is redirected to goes on there: others write to it as well.
  * @throws {Error} of the system, with a `code`: `path` is a folder, or cannot be written
  */
 export async function openOutputFile(path: string, { isSecret = false }: OutputOptions = {}): Promise<OutputFile> {
   const existing = await stat(path).catch(noneIfMissing);
+  const descriptor = existing && STANDARD.find((fd) => isOpenAs(fd, existing));
+  if (descriptor) return redirected(path, descriptor);
   if (existing && !existing.isFile()) return straight(path);
   const target = existing ? await realpath(path) : await targetOf(path);
   const part = await unfinishedFile(target);
   const file = await open(part, 'wx', 0o600); // what another user has put at this name is neither written nor followed
-  if (existing && !isSecret) await file.chmod(existing.mode & 0o777).catch(closing(file, part));
+  if (existing && !isSecret) await giveRights(file, existing).catch(closing(file, part));
   const stream = streamOf(file);
   return {
     ...{ stream, part, target, isTerminal: false },
@@ -42,6 +45,37 @@ export async function openOutputFile(path: string, { isSecret = false }: OutputO
       await rm(part, { force: true });
     },
   };
+}
+
+/** Of standard output and standard error: `/dev/stdout` is a link to them. */
+const STANDARD = [1, 2] as const;
+
+function isOpenAs(fd: number, { dev, ino }: Stats): boolean {
+  try {
+    const open = fstatSync(fd);
+    return open.dev === dev && open.ino === ino;
+  } catch {
+    return false; // it is closed
+  }
+}
+
+/** Behind what was written there before: to open the file anew would begin at its start. */
+function redirected(path: string, fd: number): OutputFile {
+  const stream = createWriteStream('', { fd, autoClose: false });
+  return {
+    ...{ stream, part: null, target: path, isTerminal: isatty(fd) },
+    publish: async () => {},
+    discard: async () => {},
+  };
+}
+
+/** The mode of the existing file, and its group where that can be had; else nothing for the group. */
+async function giveRights(file: FileHandle, { mode, gid }: Stats): Promise<void> {
+  const isGroup = await file.chown(-1, gid).then(
+    () => true,
+    () => false,
+  );
+  await file.chmod(mode & (isGroup ? 0o777 : 0o707));
 }
 
 /** No rename: a regular file in place of `/dev/null` would break whatever else on the machine writes there. */

@@ -48,6 +48,20 @@ test('a new file is for its owner alone, and an existing one keeps its mode', as
   assert.equal(await unfinished(context.folder), []);
 });
 
+test('what standard output is redirected to is written on, as others do, and not replaced', async ({
+  folder,
+  address,
+}) => {
+  const file = join(folder, 'all.jsonl');
+  const env = { ...process.env, SVC_CLIENT_API_TARGET: address, HOME: folder };
+  const line = 'echo first; "$@" -o /dev/stdout; echo last';
+  await writeFile(file, 'before\n');
+  const child = spawn('bash', ['-c', `{ ${line}; } >> all.jsonl`, 'bash', process.execPath, ...SVC, 'export'], { cwd: folder, env });
+  assert.match(await text(child.stderr), `Exported ${Buffer.byteLength(LINES)} bytes to /dev/stdout`);
+  assert.is(await readFile(file, 'utf8'), `before\nfirst\n${LINES}last\n`);
+  assert.equal(await unfinished(folder), []);
+});
+
 test('a link stays, and leads to what was written, also where nothing was there', async (context) => {
   const { folder } = context;
   const link = join(folder, 'link');
