@@ -53,7 +53,7 @@ const shown = (text: string, isJson: boolean): string => (isJson ? terminalJson(
 
 /** The same document. JSON escapes below U+0020 only, but a terminal obeys U+009B as it does ESC [, and the others hide or turn text. */
 const terminalJson = (json: string): string =>
-  json.replace(/\r\n?/g, '\n').replace(/[^\P{Cc}\t\n]|[\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
+  json.replace(/\r\n?/g, '\n').replace(/[^\P{Cc}\t\n]|(?![\u200c\u200d])[\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
 
 const escaped = (character: string): string =>
   character

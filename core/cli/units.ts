@@ -52,8 +52,9 @@ export function shortAge(instant: string, now: number): string {
 /** `1 session`, `2 sessions`. */
 export const several = (count: number, noun: string): string => `${counted(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-/** Foreign text made safe for a terminal: nothing in it can move the cursor, colour or hide text. */
-export const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{fffd}');
+/** Foreign text made safe for a terminal: nothing in it can move the cursor, colour or hide text. Letters and emoji stay joined. */
+export const plain = (text: string): string =>
+  text.replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{fffd}');
 
 /** The lines of a foreign text, each made safe for a terminal; a tab is four blanks. */
 export const plainLines = (text: string): string[] =>

@@ -5,6 +5,7 @@ import { DatabaseError, OperatorError } from '../../errors.ts';
 import type { GcReport } from '../../model/gc.ts';
 import type { Io } from '../io.ts';
 import { openForReading, serviceInstead } from '../open-for-reading.ts';
+import { jsonText } from '../print-response.ts';
 import { plain, several, sized } from '../units.ts';
 
 const CANNOT = 'Cannot collect garbage';
@@ -13,10 +14,10 @@ const CANNOT = 'Cannot collect garbage';
 export async function collectGarbage(
   loaded: LoadedConfig,
   { json }: { json: boolean },
-  io: Pick<Io, 'out' | 'err'>,
+  io: Pick<Io, 'out' | 'err' | 'isTerminal'>,
 ): Promise<0 | 1> {
   const report = await collected(loaded, io);
-  io.out(json ? `${JSON.stringify(report)}\n` : summary(report));
+  io.out(json ? jsonText(report, io) : summary(report));
   if (!json)
     for (const { name, bytes, reason } of report.left) io.err(`Left: ${name} of ${sized(bytes)}: ${plain(reason)}\n`);
   return report.left.length > 0 || !report.complete ? 1 : 0;

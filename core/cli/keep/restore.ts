@@ -16,6 +16,7 @@ import { openLog } from '../../log.ts';
 import { pricesWith } from '../../price/price-file.ts';
 import { configuredPrices } from '../configured-prices.ts';
 import type { Io } from '../io.ts';
+import { jsonText } from '../print-response.ts';
 import { type ProgressLine, terminalProgress } from '../progress.ts';
 import { counted, plain, several, sized } from '../units.ts';
 import { verifyTotals } from '../verify.ts';
@@ -39,7 +40,7 @@ export type Restored = {
 export async function restore(
   loaded: LoadedConfig,
   { file, json, cassettes }: RestoreArguments,
-  io: Pick<Io, 'out' | 'err' | 'cwd'>,
+  io: Pick<Io, 'out' | 'err' | 'cwd' | 'isTerminal'>,
 ): Promise<0 | 1> {
   const path = resolve(io.cwd, file);
   const progress = terminalProgress(io.err);
@@ -67,7 +68,7 @@ export async function restore(
     });
     progress.clear();
     const { postgres_dsn: dsn } = loaded.config.storage;
-    if (json) io.out(`${JSON.stringify(report)}\n`);
+    if (json) io.out(jsonText(report, io));
     else io.out(summary(report, whereData(dsn, loaded.folder)));
     return report.verified.broken_sessions > 0 ? 1 : 0;
   } catch (error) {

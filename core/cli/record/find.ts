@@ -39,11 +39,13 @@ export async function find(query: string, options: FindOptions, loaded: LoadedCo
   for (const hit of items) io.out(hitLines(hit, sessions.indexOf(hit.session_id) + 1, now, io));
   if (items.length === 0)
     io.err("Nothing recorded has these words; 'svc find --mode vector' looks for what they mean\n");
-  else if (next_cursor !== undefined) io.err(moreRemark(limit));
+  else if (next_cursor !== undefined || items.length >= MOST_HITS) io.err(moreRemark(limit, MOST_HITS));
   if (spans_indexed < spans) io.err(pc.dim(`${spans_indexed} of ${spans} steps are in the index yet\n`));
 }
 
 const PAGE = 50;
+/** With which the read API ends a search. */
+const MOST_HITS = 200;
 
 /** Pages up to the limit as one, with the cursor behind them. */
 async function foundUpTo(limit: number, filter: Readonly<Record<string, string>>, api: ApiClient): Promise<FindPage> {

@@ -4,19 +4,20 @@ import { keys } from '../../config/keys.ts';
 import { configFile, folderInEffect, knownKey, type LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import type { Io } from '../io.ts';
+import { printJson } from '../print-response.ts';
 import { literalOf, type ShownSetting, shownSettings } from './shown-settings.ts';
 import { fileToWrite } from './which-file.ts';
 
 type ListOptions = { section: string | null; changedOnly: boolean; json: boolean };
 
 /** @throws {OperatorError} there is no such section */
-export function listSettings(loaded: LoadedConfig, { section, changedOnly, json }: ListOptions, { out }: Io): void {
+export function listSettings(loaded: LoadedConfig, { section, changedOnly, json }: ListOptions, io: Io): void {
   const settings = shownSettings(loaded)
     .filter(({ key }) => section === null || key === section || key.startsWith(`${section}.`))
     .filter((setting) => !changedOnly || isChanged(setting));
   if (section !== null && !keys.some(({ path }) => path.startsWith(`${section}.`))) knownKey(section);
   if (json) {
-    out(`${JSON.stringify({ file: loaded.file, folder: loaded.folder, settings }, null, 2)}\n`);
+    printJson({ file: loaded.file, folder: loaded.folder, settings }, io);
     return;
   }
   const rows = settings.map((setting) => ({ setting, literal: literalOf(setting) }));
@@ -25,7 +26,7 @@ export function listSettings(loaded: LoadedConfig, { section, changedOnly, json 
   for (const { setting, literal } of rows) {
     const value = literal.padEnd(valueWidth);
     const line = `${setting.key.padEnd(keyWidth)}  ${isChanged(setting) ? pc.bold(value) : value}  `;
-    out(`${line}${pc.dim(setting.from ?? 'default')}\n`);
+    io.out(`${line}${pc.dim(setting.from ?? 'default')}\n`);
   }
 }
 
@@ -34,15 +35,15 @@ const isChanged = (setting: ShownSetting) => JSON.stringify(setting.value) !== J
 type GetOptions = { isRevealed: boolean; json: boolean };
 
 /** The value alone, one line for each item of a list; of a secret `[redacted]`, unless it is to be shown. @throws {OperatorError} no such key */
-export function getSetting(path: string, loaded: LoadedConfig, { isRevealed, json }: GetOptions, { out }: Io): void {
+export function getSetting(path: string, loaded: LoadedConfig, { isRevealed, json }: GetOptions, io: Io): void {
   const { path: key } = knownKey(path);
   const setting = shownSettings(loaded, isRevealed).find((each) => each.key === key);
   if (!setting) throw new OperatorError(`Cannot get '${path}': there is no such setting`, 2);
-  if (json) out(`${JSON.stringify(setting, null, 2)}\n`);
+  if (json) printJson(setting, io);
   else {
     const { value } = setting;
     const lines = typeof value === 'object' ? (value ?? []) : [String(value)];
-    out(lines.map((line) => `${line}\n`).join(''));
+    io.out(lines.map((line) => `${line}\n`).join(''));
   }
 }
 

@@ -39,6 +39,7 @@ test('durations name two units at most, and are never negative', () => {
 });
 
 test('control and direction characters are replaced, all else stays', () => {
+  assert.is(plain('می‌خواهم 👩‍👧'), 'می‌خواهم 👩‍👧');
   assert.is(plain('a\u001b[31mb\nc\u202ed\u2028é漢'), 'a\ufffd[31mb\ufffdc\ufffdd\ufffdé漢');
 });
 
