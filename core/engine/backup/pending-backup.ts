@@ -14,7 +14,7 @@ export function openPendingBackup(execute: Database['execute'], signal: AbortSig
     signal: AbortSignal.any([signal, found.signal]),
     check: async () => {
       if (signal.aborted) return;
-      const isLeased = await execute('isWorkLeased', { work: 'backup' }).catch(() => false); // the next step fails as well, and counts before
+      const isLeased = await execute('isWorkLeased', { work: 'backup' }).catch(() => false); // a failed check is no backup: the next step fails too, and reports why
       if (isLeased) found.abort();
     },
   };

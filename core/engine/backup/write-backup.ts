@@ -45,8 +45,8 @@ async function* lines(deps: Deps): AsyncGenerator<string, void> {
 const WAITS = {
   /** For a sweep and a collection, which end at their next step: a table that is written afresh and a partition that goes take longer. */
   removalsMs: 150_000,
-  /** For another backup: the leases of a process that was killed end after a minute. This one is read beside one that lives. */
-  backupMs: 65_000,
+  /** For another backup: by then it is refused, read to its end or being read, or its process was killed and its lease has ended. */
+  backupMs: 215_000,
   againMs: 500,
 };
 
@@ -61,7 +61,7 @@ async function nothingRemoves({ execute, signal, waits }: Deps, leases: RemovalL
   const began = performance.now();
   for (let missing = await leases.take(); missing !== null && !signal?.aborted; missing = await leases.take()) {
     if (performance.now() - began > mayTake[missing]) {
-      if (missing === 'backup') return;
+      if (missing === 'backup') return; // this one is read beside it
       throw new Refusal('backup-broken', BUSY[missing]);
     }
     await sleep(againMs, undefined, { signal }).catch(() => undefined);
