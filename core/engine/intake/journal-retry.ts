@@ -13,9 +13,9 @@ const NO_RIGHTS: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM']);
 const RIGHTS = 'give the user that svc runs as the right to read it, and to enter the folders above it';
 
 /**
- * Logs once when reads begin to fail, or fail in another way, and once when they succeed again. What lasts on one segment is not waited for without end: the
- * reader counts it as damage (journal-windows.ts).
- * @param changed gets the code of the error, such as EACCES, when reads begin to fail, and null when they succeed again
+ * Logs once when reads begin to fail, or fail in another way, and once when they succeed again. What lasts on one segment is not waited
+ * for without end: the reader counts it as damage (journal-windows.ts).
+ * @param changed gets the code of the error, such as EACCES, each time that it is logged, and null when reads succeed again
  * @throws what is no error of a system call, or the last error at the signal
  */
 export function openJournalRetry(

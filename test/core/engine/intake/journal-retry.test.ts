@@ -40,18 +40,22 @@ test('its fault is a remark that does not blame the database, until it is over',
   reader.close();
 });
 
-test('where the right to read is missing, the log says what to do, once', async () => {
+test('where the right to read is missing, the log says what to do, once, also after another fault', async () => {
   const logged: unknown[] = [];
   const log = { ...silent, error: (fields: unknown) => logged.push(fields), info: () => {} } as never;
-  let failures = 2;
+  const failures = ['EMFILE', 'EMFILE', 'EACCES', 'EACCES'];
   const read = async () => {
-    failures -= 1;
-    if (failures >= 0) throw Object.assign(new Error('EACCES'), { code: 'EACCES', syscall: 'open', path: '/j/1' });
+    const code = failures.shift();
+    if (code) throw Object.assign(new Error(code), { code, syscall: 'open', path: '/j/1' });
     return 'read';
   };
-  assert.is(await openJournalRetry(log, new AbortController().signal)(read), 'read');
-  assert.is(logged.length, 1);
-  assert.match(JSON.stringify(logged[0]), /"path":"\/j\/1","remedy":"give the user that svc runs as/);
+  const changes: (string | null)[] = [];
+  const untilRead = openJournalRetry(log, new AbortController().signal, (code) => changes.push(code));
+  assert.is(await untilRead(read), 'read');
+  assert.equal(changes, ['EMFILE', 'EACCES', null]);
+  assert.is(logged.length, 2);
+  assert.not.match(JSON.stringify(logged[0]), 'remedy');
+  assert.match(JSON.stringify(logged[1]), /"path":"\/j\/1","remedy":"give the user that svc runs as/);
 });
 
 test.run();
