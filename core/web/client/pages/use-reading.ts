@@ -1,6 +1,5 @@
 /** A read for a page: its answer, its failure, and another attempt. A read that is no longer wanted is given up. */
 import { useLayoutEffect, useState } from 'preact/hooks';
-import { isAbort } from '../api/request.ts';
 import type { PageState } from '../parts/page.tsx';
 
 export type RequestState<T> = {
@@ -23,7 +22,7 @@ export function useReading<T>(key: string, read: (signal: AbortSignal) => Promis
     read(reading.signal).then(
       (answer) => setState({ answer, error: null, key }),
       (error) => {
-        if (!isAbort(error)) setState((before) => ({ ...before, error }));
+        if (!reading.signal.aborted) setState((before) => ({ ...before, error }));
       },
     );
     return () => reading.abort();
