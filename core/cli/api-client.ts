@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadedConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
+import { tokenFor, whyNoToken } from './chosen-by-project.ts';
 import { getJson, httpOf, type JsonResponse, type NoReply } from './get-json.ts';
 import { addresses, folderOfService, outageIn, REPLY_TIMEOUT_MS } from './read-api.ts';
 import { bodyText, jsonIn } from './response-body.ts';
@@ -54,7 +55,7 @@ type Recognised = { address: string; hostname: string };
  */
 export async function openApiClient(loaded: LoadedConfig): Promise<ApiClient> {
   const { address, hostname } = await recognised(loaded);
-  const { token } = loaded.config.api;
+  const token = tokenFor(loaded, address);
   const base = new URL(address);
   const { Agent, request: open } = await httpOf(base.protocol);
   const agent = new Agent({ keepAlive: true });
@@ -86,7 +87,9 @@ export async function openApiClient(loaded: LoadedConfig): Promise<ApiClient> {
     });
     incoming.socket.setTimeout(0); // a stream may be silent for as long as nothing happens
     if ((incoming.statusCode ?? 0) < 300) return incoming;
-    throw new OperatorError(`Cannot ${what}: ${await refusal(incoming, token)}`);
+    throw new OperatorError(
+      `Cannot ${what}: ${await refusal(incoming, token === '' ? whyNoToken(loaded, address) : null)}`,
+    );
   }
 
   return {
@@ -158,12 +161,9 @@ function whyNot(ping: JsonResponse | NoReply, address: string, { source, folder,
     : `Cannot find the service: another program answers at ${address}; say where it is with --client-api-target`;
 }
 
-/** Why the service refuses, in its own words where it has some. */
-async function refusal(response: IncomingMessage, token: string): Promise<string> {
-  if (response.statusCode === 401)
-    return token === ''
-      ? 'api.token is missing; set SVC_API_TOKEN to the token that the service was started with'
-      : 'api.token is wrong; the service was started with another one';
+/** Why the service refuses, in its own words where it has some. @param noToken why none was sent; null: one was */
+async function refusal(response: IncomingMessage, noToken: string | null): Promise<string> {
+  if (response.statusCode === 401) return noToken ?? 'api.token is wrong; the service was started with another one';
   const body = jsonIn(await text(response)) as { detail?: unknown; error?: unknown } | null | undefined;
   const detail = body?.detail ?? body?.error;
   return typeof detail === 'string' ? plain(detail) : `the service answers with ${response.statusCode}`;

@@ -2,6 +2,7 @@
 import type { LoadedConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
 import { openInBrowser } from './browser.ts';
+import { tokenFor } from './chosen-by-project.ts';
 import { getJson } from './get-json.ts';
 import type { Io } from './io.ts';
 import { addresses, REPLY_TIMEOUT_MS } from './read-api.ts';
@@ -35,7 +36,9 @@ export async function openUi(
     throw new OperatorError(`Cannot open the web UI: the service was started without one; run 'npm run build' there`);
   if (status !== 200)
     throw new OperatorError(`Cannot open the web UI: the service at ${address} has api.web_ui switched off`);
-  const shown = uiAddress(address, { ...loaded.config.api, web_ui: true }, isTerminal, path) ?? '';
+  const shown =
+    uiAddress(address, { ...loaded.config.api, token: tokenFor(loaded, address), web_ui: true }, isTerminal, path) ??
+    '';
   const isOpen = isTerminal && !print && (await open(shown, env));
   out(isOpen ? `Opened in your browser: ${shown}\n` : `${shown}\n`);
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseListen } from '../config/listen.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import { tokenFor, whyNoToken } from './chosen-by-project.ts';
 import { getJson, type JsonResponse, type NoReply } from './get-json.ts';
 import { publishedService, type ServiceAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
@@ -35,8 +36,8 @@ export async function fetchReadApi<T>(loaded: LoadedConfig, request: ReadApiRequ
 
 /** The token is sent only after /ping was answered as the read API does: another program on its port must not learn it. */
 export async function reachReadApi(loaded: LoadedConfig): Promise<ReachedReadApi> {
-  const { token } = loaded.config.api;
   const address = addresses(loaded).api;
+  const token = address === null ? '' : tokenFor(loaded, address);
   const none = (state: ListenerState, ...remarks: string[]): ReachedReadApi => ({ address, state, remarks, get: null });
   if (address === null)
     return none('unknown', 'api.listen leaves the port to the system: say where it is with --client-api-target');
@@ -54,18 +55,19 @@ export async function reachReadApi(loaded: LoadedConfig): Promise<ReachedReadApi
       const reply = await getJson({ address, path, token, timeoutMs: REPLY_TIMEOUT_MS });
       if (typeof reply === 'object' && reply.status === 200 && is(reply.body))
         return { answer: reply.body, remarks: [] };
-      return { answer: null, remarks: [`Cannot read the ${what}: ${whyNot(reply, token, what)}`] };
+      return {
+        answer: null,
+        remarks: [`Cannot read the ${what}: ${whyNot(reply, token === '' ? whyNoToken(loaded, address) : null, what)}`],
+      };
     },
   };
 }
 
-function whyNot(reply: JsonResponse | NoReply, token: string, what: string): string {
+/** @param noToken why none was sent; null: one was */
+function whyNot(reply: JsonResponse | NoReply, noToken: string | null, what: string): string {
   if (typeof reply === 'string')
     return `no answer came within ${REPLY_TIMEOUT_MS / 1000} s; the database may be busy or away`;
-  if (reply.status === 401)
-    return token === ''
-      ? 'api.token is missing; set SVC_API_TOKEN to the token that the service was started with'
-      : 'api.token is wrong; the service was started with another one';
+  if (reply.status === 401) return noToken ?? 'api.token is wrong; the service was started with another one';
   if (reply.status === 503) return 'the service cannot reach its database; what passes the proxy waits in the journal';
   if (reply.status === 404) return 'the service is of another version, which has none';
   return reply.status === 200

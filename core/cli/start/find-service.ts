@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadedConfig } from '../../config/load.ts';
 import { holderOf } from '../../db/client/folder-lock.ts';
 import { OperatorError } from '../../errors.ts';
+import { isChosenByProject } from '../chosen-by-project.ts';
 import { takesConnections } from '../get-json.ts';
 import type { Io } from '../io.ts';
 import { localAddresses } from '../read-api.ts';
@@ -46,10 +47,17 @@ async function targetService(loaded: LoadedConfig): Promise<FoundService | null>
   const isSet = (key: string) => (loaded.source[key] ?? 'default') !== 'default';
   if (!isSet('client.proxy_target')) return null;
   const proxy = loaded.config.client.proxy_target;
+  if (isChosenByProject(loaded, 'client.proxy_target', proxy))
+    throw new OperatorError(
+      `${loaded.file} names ${new URL(proxy).host} as the proxy, and a file that may have come with a project does not decide where your ` +
+        'keys go: set SVC_CLIENT_PROXY_TARGET, or client.proxy_target in ~/.svc/config.toml',
+    );
   if (!(await takesConnections(proxy, CONNECT_MS))) return null;
   const local = localAddresses(loaded);
   const isElsewhere = local.proxy === null || originOf(local.proxy) !== originOf(proxy);
-  const api = isSet('client.api_target') ? loaded.config.client.api_target : isElsewhere ? null : local.api;
+  const target = loaded.config.client.api_target;
+  const isUsable = isSet('client.api_target') && !isChosenByProject(loaded, 'client.api_target', target);
+  const api = isUsable ? target : isElsewhere ? null : local.api;
   const ingest = isElsewhere ? null : local.ingest;
   return { proxy, api, ingest, answers: api !== null, isElsewhere, isShared: false, leave: () => {} };
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../config/environment.ts';
 import { isObject, parseJson } from '../../parse-json.ts';
+import { isOwnHost } from '../own-host.ts';
 
 /** `token` '': none. */
 export type ReadApiPlace = { address: string; token: string };
@@ -18,25 +19,10 @@ export async function readApiPlaces({ env, folders }: Folders): Promise<ReadApiP
   const token = env.SVC_API_TOKEN || file.token;
   if (env.SVC_CLIENT_API_TARGET) return [{ address: env.SVC_CLIENT_API_TARGET, token }];
   // A file that came with a project must not name the host to which the token of the environment goes.
-  if (file.target !== '') return [{ address: file.target, token: isLoopback(file.target) ? token : file.token }];
+  if (file.target !== '') return [{ address: file.target, token: isOwnHost(file.target) ? token : file.token }];
   const published = folders.flatMap((folder) => publishedAddress(join(folder, '.svc', 'service.json')) ?? []);
-  const running = await ofThisMachine(published); // nor may a file that only looks like a service's
+  const running = published.filter(isOwnHost); // nor may a file that only looks like a service's
   return [...new Set([...running, DEFAULT])].map((address) => ({ address, token }));
-}
-
-const isLoopback = (address: string) =>
-  URL.canParse(address) && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(address).hostname);
-
-/** Those at which a service of this machine can listen: a folder's service runs beside it. */
-async function ofThisMachine(addresses: readonly string[]): Promise<string[]> {
-  if (addresses.every(isLoopback)) return [...addresses];
-  const { networkInterfaces } = await import('node:os');
-  const own = Object.values(networkInterfaces()).flatMap((several) => several?.map(({ address }) => address) ?? []);
-  const hosts = new Set([...own, '0.0.0.0', '::']);
-  return addresses.filter(
-    (address) =>
-      isLoopback(address) || (URL.canParse(address) && hosts.has(new URL(address).hostname.replace(/^\[|\]$/g, ''))),
-  );
 }
 
 /** As the service publishes it. (core/cli/running-service.ts) */

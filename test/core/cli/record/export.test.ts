@@ -56,7 +56,10 @@ test('what standard output is redirected to is written on, as others do, and not
   const env = { ...process.env, SVC_CLIENT_API_TARGET: address, HOME: folder };
   const line = 'echo first; "$@" -o /dev/stdout; echo last';
   await writeFile(file, 'before\n');
-  const child = spawn('bash', ['-c', `{ ${line}; } >> all.jsonl`, 'bash', process.execPath, ...SVC, 'export'], { cwd: folder, env });
+  const child = spawn('bash', ['-c', `{ ${line}; } >> all.jsonl`, 'bash', process.execPath, ...SVC, 'export'], {
+    cwd: folder,
+    env,
+  });
   assert.match(await text(child.stderr), `Exported ${Buffer.byteLength(LINES)} bytes to /dev/stdout`);
   assert.is(await readFile(file, 'utf8'), `before\nfirst\n${LINES}last\n`);
   assert.equal(await unfinished(folder), []);

@@ -1,6 +1,6 @@
 /** Which addresses belong to a service at `client.proxy_target`, and what does another program learn that listens there? */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -60,6 +60,23 @@ test('of one that is, they are', async () => {
     (await found({ ...env, SVC_CLIENT_PROXY_TARGET: address.replace('127.0.0.1', 'localhost') })).isElsewhere,
     false,
   );
+});
+
+test('the file of a folder names no other machine: the keys of providers would go there', async () => {
+  const cwd = join(home, 'cloned');
+  mkdirSync(join(cwd, '.svc'), { recursive: true });
+  const named = async (target: string, env: Record<string, string> = {}) => {
+    writeFileSync(join(cwd, '.svc/config.toml'), `[client]\nproxy_target = "${target}"\napi_target = "${target}"\n`);
+    const config = loadConfig({ flags: {}, env, cwd, home });
+    const service = await findService(config, { ...ioOf(env), cwd }, []).catch((error: Error) => error.message);
+    return typeof service === 'string' ? service : [service.proxy, service.api];
+  };
+  const refused = await named('https://203.0.113.9');
+  assert.match(String(refused), /\/cloned\/\.svc\/config\.toml names 203\.0\.113\.9 as the proxy/);
+  assert.match(String(refused), 'set SVC_CLIENT_PROXY_TARGET');
+  assert.equal(await named(address), [address, address], 'of this machine it may name any');
+  const own = { SVC_CLIENT_PROXY_TARGET: address };
+  assert.equal(await named('https://203.0.113.9', own), [address, null], 'nor the read API, which gets the token');
 });
 
 const run = async () => {
