@@ -1,5 +1,5 @@
 /** What a service manager is given of the service: what it runs, and where. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../../errors.ts';
 import { packageRoot } from '../../package-root.ts';
@@ -11,6 +11,8 @@ export type ServiceDefinition = {
   folder: string;
   /** For what svc itself calls (systemd-notify, npm). */
   path: string;
+  /** That of the svc which it runs: it is in the file, so that the file of another version differs and the service is restarted. */
+  version: string;
 };
 
 /** @throws {OperatorError} this clone was not built */
@@ -22,5 +24,6 @@ export function serviceDefinition(folder: string, root = packageRoot()): Service
     throw new OperatorError('Cannot install the service: there is a control character in its path or in its folder');
   const own = dirname(process.execPath);
   const path = [own, '/usr/local/bin', '/usr/bin', '/bin'].filter((each, index, all) => all.indexOf(each) === index);
-  return { command: [process.execPath, program, 'serve'], folder, path: path.join(':') };
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  return { command: [process.execPath, program, 'serve'], folder, path: path.join(':'), version };
 }

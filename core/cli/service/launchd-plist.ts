@@ -8,11 +8,11 @@ const escaped = (text: string) =>
 
 /** @param logFile takes both outputs, since launchd keeps none */
 export const launchdPlist = (
-  { command, folder, path }: ServiceDefinition,
+  { command, folder, path, version }: ServiceDefinition,
   logFile: string,
 ): string => `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<!-- Written by 'svc service install'. -->
+<!-- Written by 'svc service install' of svc ${version}. -->
 <plist version="1.0">
 <dict>
   <key>Label</key>

@@ -13,7 +13,8 @@ export const systemdUnit = ({
   command: [program, ...args],
   folder,
   path,
-}: ServiceDefinition): string => `# Written by 'svc service install'.
+  version,
+}: ServiceDefinition): string => `# Written by 'svc service install' of svc ${version}.
 [Unit]
 Description=svc: records what passes between LLM clients and providers
 StartLimitIntervalSec=2min

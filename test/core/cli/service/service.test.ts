@@ -66,7 +66,9 @@ const define = (folder: string) => ({
   command: ['/opt/node 22/bin/node', '/opt/svc/dist/core/cli/main.js', 'serve'] as const,
   folder,
   path: '/opt/node 22/bin:/usr/bin',
+  version: '0.1.0',
 });
+const defineNext = (folder: string) => ({ ...define(folder), version: '0.2.0' });
 const options = { dryRun: false, json: false };
 
 const linux = suiteFor("svc service, by the user's systemd", ['systemctl', 'journalctl']);
@@ -98,6 +100,14 @@ linux('again it changes nothing and restarts nothing; with another folder it doe
   await installService({ ...options, folder: 'elsewhere' }, io, onLinux);
   assert.match(readFileSync(unitOf(home), 'utf8'), `WorkingDirectory=${home}/elsewhere\n`);
   assert.is(calls().at(-1), 'systemctl --user restart svc.service');
+});
+
+linux('after an upgrade of svc, install has the new version run', async ({ home, io, calls }) => {
+  await installService(options, io, onLinux);
+  calls();
+  assert.is(await installService(options, io, { ...onLinux, define: defineNext }), 0);
+  assert.is(calls().at(-1), 'systemctl --user restart svc.service');
+  assert.match(readFileSync(unitOf(home), 'utf8'), /^# Written by 'svc service install' of svc 0\.2\.0\.\n/);
 });
 
 linux('--dry-run prints the file and the commands, and does nothing', async ({ home, io, calls }) => {
@@ -172,7 +182,12 @@ if (spawnSync('systemd-analyze', ['--version']).status === 0)
     mkdirSync(odd);
     const program = join(home, 'node 100%'); // of a program systemd takes no quotes
     writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 });
-    const own = { command: [program, join(odd, 'main.js'), 'serve'] as const, folder: odd, path: odd };
+    const own = {
+      command: [program, join(odd, 'main.js'), 'serve'] as const,
+      folder: odd,
+      path: odd,
+      version: '0.1.0',
+    };
     await installService(options, io, { ...onLinux, define: () => own });
     const { stderr, status } = spawnSync('systemd-analyze', ['verify', '--man=no', unitOf(home)], { encoding: 'utf8' });
     assert.equal([status, stderr.split('\n').filter((line) => line.includes('svc'))], [0, []], stderr);
@@ -193,6 +208,9 @@ mac('install writes the list and has it loaded; a changed one is unloaded before
   assert.equal(calls(), ['launchctl bootout gui/501/svc-capture.svc', enable, bootstrap]);
   await installService(options, io, onMac);
   assert.equal(calls(), [enable, bootstrap]);
+  await installService(options, io, { ...onMac, define: defineNext });
+  assert.is(calls()[0], 'launchctl bootout gui/501/svc-capture.svc');
+  assert.match(readFileSync(plistOf(home), 'utf8'), "<!-- Written by 'svc service install' of svc 0.2.0. -->\n");
 });
 
 mac('status, logs and uninstall', async ({ home, bin, io, calls }) => {
@@ -247,7 +265,9 @@ elsewhere('a clone that was not built is refused, a package is run by absolute p
   );
   mkdirSync(join(home, 'dist/core/cli'), { recursive: true });
   writeFileSync(join(home, 'dist/core/cli/main.js'), '');
-  const { command } = serviceDefinition(home, home);
+  writeFileSync(join(home, 'package.json'), '{"version":"0.1.0"}');
+  const { command, version } = serviceDefinition(home, home);
+  assert.is(version, '0.1.0');
   assert.equal(command, [process.execPath, join(home, 'dist/core/cli/main.js'), 'serve']);
 });
 
