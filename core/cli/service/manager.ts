@@ -28,7 +28,14 @@ export type Manager = {
   /** What a person may want to know after the installation. */
   remark: string;
 };
-export type Step = { command: Command; isOptional?: true };
+export type Step = {
+  command: Command;
+  isOptional?: true;
+  /** Runs after it until it fails: what the command ended is gone then. After so many milliseconds it is waited for no longer. */
+  until?: { fails: Command; mostMs: number };
+  /** Where it fails with this status it is run again, for so many milliseconds. */
+  retry?: { status: number; mostMs: number };
+};
 
 export type Machine = Pick<Io, 'env' | 'cwd' | 'home'> & { platform?: NodeJS.Platform; uid?: number };
 
@@ -87,20 +94,23 @@ function launchd({ home, uid = process.getuid?.() ?? 0 }: Machine): Manager {
   const file = join(home, 'Library/LaunchAgents', `${LABEL}.plist`);
   const logFile = join(home, 'Library/Logs/svc.log');
   const domain = `gui/${uid}`;
+  const print: Command = ['launchctl', 'print', `${domain}/${LABEL}`];
   const bootout: Step = { command: ['launchctl', 'bootout', `${domain}/${LABEL}`], isOptional: true };
+  const bootstrap: Command = ['launchctl', 'bootstrap', domain, file];
   return {
     name: 'launchd',
     file,
     text: (definition) => launchdPlist(definition, logFile),
     install: (isNew) => [
-      ...(isNew ? [bootout] : []),
+      // 'bootout' does not wait for the end of svc, which takes up to 40 s; until then a 'bootstrap' fails with status 5
+      ...(isNew ? [{ ...bootout, until: { fails: print, mostMs: 45_000 } }] : []),
       { command: ['launchctl', 'enable', `${domain}/${LABEL}`] },
       // what is loaded already is refused, as it was
-      { command: ['launchctl', 'bootstrap', domain, file], ...(isNew ? {} : { isOptional: true }) },
+      { command: bootstrap, ...(isNew ? { retry: { status: 5, mostMs: 15_000 } } : { isOptional: true }) },
     ],
     uninstall: [bootout],
     forget: [],
-    state: ['launchctl', 'print', `${domain}/${LABEL}`],
+    state: print,
     stateOf: (printed) => {
       const state = /(?:^|\n)[ \t]{0,8}state = ([^\n]+)/.exec(printed)?.[1] ?? 'not loaded';
       const pid = /(?:^|\n)[ \t]{0,8}pid = (\d+)/.exec(printed)?.[1];

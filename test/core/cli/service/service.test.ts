@@ -12,6 +12,7 @@ import { serviceDefinition } from '../../../../core/cli/service/definition.ts';
 import { installService } from '../../../../core/cli/service/install.ts';
 import { printServiceLogs } from '../../../../core/cli/service/logs.ts';
 import { printServiceStatus } from '../../../../core/cli/service/status.ts';
+import { runSteps } from '../../../../core/cli/service/steps.ts';
 import { uninstallService } from '../../../../core/cli/service/uninstall.ts';
 import { OperatorError } from '../../../../core/errors.ts';
 import { svc } from '../../../support/cli-program.ts';
@@ -28,6 +29,23 @@ echo "${name} $*" >> "${bin}/calls"
 cat "${bin}/${name}.fails" >&2; exit 1
 `;
   writeFileSync(join(bin, name), script, { mode: 0o755 });
+}
+
+/**
+ * Prints a service that is loaded as often as 'loaded' has lines, or as long as 'launchctl.out' has text, and refuses a bootstrap as often as
+ * 'refusals' has lines.
+ */
+function fakeLaunchctl(bin: string): void {
+  const script = `#!/bin/sh
+echo "launchctl $*" >> "${bin}/calls"
+left() { [ -s "$1" ] && sed -i 1d "$1"; }
+case "$1" in
+  print) if [ -s "${bin}/launchctl.out" ]; then cat "${bin}/launchctl.out"; else left "${bin}/loaded" || exit 113; fi ;;
+  bootstrap) if left "${bin}/refusals"; then echo 'Bootstrap failed: 5: Input/output error' >&2; exit 5; fi ;;
+esac
+exit 0
+`;
+  writeFileSync(join(bin, 'launchctl'), script, { mode: 0o755 });
 }
 
 const suiteFor = (name: string, programs: readonly string[]) => {
@@ -196,21 +214,53 @@ else console.log('skip: the unit of svc service: there is no systemd-analyze');
 
 linux.run();
 
-const mac = suiteFor('svc service, by launchd', ['launchctl']);
+const mac = suiteFor('svc service, by launchd', []);
+mac.before.each(({ bin }) => {
+  fakeLaunchctl(bin);
+});
 const onMac = { platform: 'darwin' as const, uid: 501, define };
 const plistOf = (home: string) => join(home, 'Library/LaunchAgents/svc-capture.svc.plist');
 
-mac('install writes the list and has it loaded; a changed one is unloaded before', async ({ home, bin, io, calls }) => {
-  writeFileSync(join(bin, 'launchctl.out'), '');
+mac('install writes the list and has it loaded; a changed one is unloaded before', async ({ home, io, calls }) => {
   assert.is(await installService(options, io, onMac), 0);
   const bootstrap = `launchctl bootstrap gui/501 ${plistOf(home)}`;
-  const enable = 'launchctl enable gui/501/svc-capture.svc';
-  assert.equal(calls(), ['launchctl bootout gui/501/svc-capture.svc', enable, bootstrap]);
+  const [bootout, print, enable] = ['bootout', 'print', 'enable'].map(
+    (one) => `launchctl ${one} gui/501/svc-capture.svc`,
+  );
+  assert.equal(calls(), [bootout, print, enable, bootstrap]);
   await installService(options, io, onMac);
   assert.equal(calls(), [enable, bootstrap]);
   await installService(options, io, { ...onMac, define: defineNext });
-  assert.is(calls()[0], 'launchctl bootout gui/501/svc-capture.svc');
+  assert.is(calls()[0], bootout);
   assert.match(readFileSync(plistOf(home), 'utf8'), "<!-- Written by 'svc service install' of svc 0.2.0. -->\n");
+});
+
+mac('the new one is loaded once the old one has ended, and again where launchd is not ready yet', async (context) => {
+  const { bin, io, calls } = context;
+  writeFileSync(join(bin, 'loaded'), '\n\n');
+  writeFileSync(join(bin, 'refusals'), '\n\n');
+  assert.is(await installService(options, io, onMac), 0, io.stderr);
+  const names = calls().map((call) => call.split(' ')[1]);
+  assert.equal(names, ['bootout', 'print', 'print', 'print', 'enable', 'bootstrap', 'bootstrap', 'bootstrap']);
+  assert.equal(
+    io.printed.match(/^Ran \S+ \S+/gm),
+    ['bootout', 'enable', 'bootstrap'].map((one) => `Ran launchctl ${one}`),
+  );
+});
+
+mac('neither is waited for without an end', async ({ bin, io, calls }) => {
+  writeFileSync(join(bin, 'loaded'), '\n'.repeat(100));
+  writeFileSync(join(bin, 'refusals'), '\n'.repeat(100));
+  const [gone, refused] = [
+    { fails: ['launchctl', 'print'] as const, mostMs: 300 },
+    { status: 5, mostMs: 300 },
+  ];
+  const steps = [
+    { command: ['launchctl', 'bootout'] as const, until: gone },
+    { command: ['launchctl', 'bootstrap'] as const, retry: refused },
+  ];
+  assert.is((await runSteps(steps, io)).failed, 'Bootstrap failed: 5: Input/output error');
+  assert.ok(calls().length < 20);
 });
 
 mac('status, logs and uninstall', async ({ home, bin, io, calls }) => {
