@@ -17,7 +17,7 @@ export type Manager = {
   text(definition: ServiceDefinition): string;
   /** In order; where `isOptional`, its failure means that there was nothing to do. @param isNew the file was written or has changed */
   install(isNew: boolean): Step[];
-  /** Before the file is removed. */
+  /** Before the file is removed, which stays where one of these fails. */
   uninstall: Step[];
   /** After the file was removed. */
   forget: Step[];
@@ -64,7 +64,7 @@ function systemd({ env, home }: Machine): Manager {
       { command: systemctl('enable', UNIT) },
       { command: systemctl(isNew ? 'restart' : 'start', UNIT) }, // 'restart' starts what does not run
     ],
-    uninstall: [{ command: systemctl('disable', '--now', UNIT), isOptional: true }],
+    uninstall: [{ command: systemctl('disable', '--now', UNIT) }], // succeeds too where it is not enabled, or does not run
     forget: [{ command: systemctl('daemon-reload') }],
     state: systemctl('show', UNIT, '--property=ActiveState,SubState,MainPID,StatusText'),
     stateOf: (printed) => {

@@ -7,7 +7,7 @@ import { runSteps } from './steps.ts';
 
 type UninstallOptions = { dryRun: boolean; json: boolean };
 
-/** @returns the exit status @throws {OperatorError} there is no service manager */
+/** @returns the exit status: 1 where the service may still run, so that its file stays, or the service manager has not read that it is gone @throws {OperatorError} there is no service manager */
 export async function uninstallService(
   { dryRun, json }: UninstallOptions,
   io: Io,
@@ -25,10 +25,13 @@ export async function uninstallService(
     return 0;
   }
   const stopped = await runSteps(before, io);
-  rmSync(file, { force: true });
-  const forgotten = await runSteps(after, io);
+  const isStopped = stopped.failed === null;
+  if (isStopped) rmSync(file, { force: true });
+  const forgotten = isStopped ? await runSteps(after, io) : { ran: [], failed: stopped.failed };
   const commands = [...stopped.ran, ...forgotten.ran];
-  if (json) io.out(`${JSON.stringify({ manager: manager.name, file, removed: isThere, commands }, null, 2)}\n`);
+  const removed = isThere && isStopped;
+  if (json) io.out(`${JSON.stringify({ manager: manager.name, file, removed, commands }, null, 2)}\n`);
+  else if (!isStopped) io.err(`The service may still run, so its file stays: ${file}\n`);
   else if (!isThere) io.out(NONE);
   else io.out(`${commands.map((line) => `Ran ${line}\n`).join('')}Removed ${file}; what it has recorded stays\n`);
   return forgotten.failed === null ? 0 : 1;

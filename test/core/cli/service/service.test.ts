@@ -170,6 +170,27 @@ linux('uninstall stops it and removes its file; again there is nothing to do', a
   assert.equal(calls(), []);
 });
 
+linux(
+  'a service that cannot be stopped is not removed: a bus that is away, as after su',
+  async ({ home, bin, io, calls }) => {
+    await installService(options, io, onLinux);
+    calls();
+    io.printed = '';
+    writeFileSync(join(bin, 'systemctl.fails'), 'Failed to connect to bus: No medium found\n');
+    assert.is(await uninstallService(options, io, onLinux), 1);
+    assert.ok(existsSync(unitOf(home)));
+    assert.equal(calls(), ['systemctl --user disable --now svc.service']);
+    assert.match(io.stderr, "Cannot run 'systemctl --user disable --now svc.service': Failed to connect to bus");
+    assert.match(io.stderr, `so its file stays: ${unitOf(home)}\n`);
+    assert.is(io.printed, '');
+    assert.is(await uninstallService({ ...options, json: true }, io, onLinux), 1);
+    assert.is(JSON.parse(io.printed).removed, false);
+    rmSync(join(bin, 'systemctl.fails'));
+    assert.is(await uninstallService(options, io, onLinux), 0);
+    assert.not.ok(existsSync(unitOf(home)));
+  },
+);
+
 linux('status is that of systemd', async ({ bin, io }) => {
   assert.is(await printServiceStatus({ json: false }, io, onLinux), 1);
   assert.match(io.printed, 'No service is installed');
