@@ -1,4 +1,5 @@
 /** The manifests: that they are whole and fit each other and svc. That Kubernetes takes them as they are was checked by its own schemas. */
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -34,6 +35,13 @@ const Container = z.strictObject({
   envFrom: z.tuple([z.strictObject({ configMapRef: z.strictObject({ name: z.literal('svc') }) })]),
   env: z.array(z.strictObject({ name: z.string(), valueFrom: z.union([FromSecret, FromField]) })),
   ports: z.array(z.strictObject({ name: z.string(), containerPort: z.int() })),
+  lifecycle: z
+    .strictObject({
+      preStop: z.strictObject({
+        exec: z.strictObject({ command: z.tuple([z.literal('node'), z.literal('-e'), z.string()]) }),
+      }),
+    })
+    .optional(),
   livenessProbe: z.union([Http, Tcp]),
   readinessProbe: Http,
   startupProbe: z.union([Http, Tcp]),
@@ -148,6 +156,18 @@ for (const role of ROLES) {
       if ('secretKeyRef' in valueFrom) assert.is(valueFrom.secretKeyRef.key, name);
     const required = ['SVC_STORAGE_POSTGRES_DSN', 'SVC_INTERNAL_TOKEN', ...(role === 'api' ? ['SVC_API_TOKEN'] : [])];
     assert.equal(secrets, required);
+  });
+
+  test(`${role}: what has clients listens on until they are sent elsewhere, and has its whole time to end then`, () => {
+    const hasClients = parts.some(({ kind }) => kind === 'Service');
+    assert.is(container.lifecycle !== undefined, hasClients);
+    if (!container.lifecycle) return;
+    const [, , script] = container.lifecycle.preStop.exec.command;
+    const waitMs = Number(/\d+/.exec(script)?.[0]);
+    assert.ok(waitMs >= 5_000);
+    assert.ok(pod.terminationGracePeriodSeconds >= waitMs / 1_000 + 41);
+    const { signal } = spawnSync(process.execPath, ['-e', script], { timeout: 1_000 });
+    assert.is(signal, 'SIGTERM'); // it waits still, and was ended by the test
   });
 
   test(`${role}: what svc writes lies on a volume, a journal on one that outlives the pod`, () => {
