@@ -6,6 +6,7 @@ import * as z from 'zod/mini';
 import { OperatorError } from '../errors.ts';
 import type { Environment } from './environment.ts';
 import { replaceFile } from './replace-file.ts';
+import { prepareServiceFolder } from './service-folder.ts';
 
 export const CREDENTIAL_OWNERS = ['openai', 'anthropic'] as const;
 export type CredentialOwner = (typeof CREDENTIAL_OWNERS)[number];
@@ -32,7 +33,7 @@ export function readCredentials(folder: string, env: Environment): Credentials {
   );
 }
 
-/** Writes the file readable by this user alone; other owners' keys stay. @throws {OperatorError} `key` is no key, or the file cannot be written */
+/** Writes the file readable by this user alone; other owners' keys stay, and git sees none. @throws {OperatorError} `key` is no key, or the file cannot be written */
 export function writeCredential(folder: string, owner: CredentialOwner, key: string): string {
   if (!/^[\x21-\x7e]{8,512}$/.test(key))
     throw new OperatorError(
@@ -40,7 +41,9 @@ export function writeCredential(folder: string, owner: CredentialOwner, key: str
       2,
     );
   const path = join(folder, FILE);
-  replaceFile(path, stringify({ ...fileIn(folder), [owner]: { api_key: key } }));
+  const text = stringify({ ...fileIn(folder), [owner]: { api_key: key } });
+  prepareServiceFolder(folder);
+  replaceFile(path, text);
   return path;
 }
 

@@ -1,7 +1,7 @@
-/** The configuration file as svc writes it, in a folder `.svc` that is kept out of git, since recordings and keys are in it. */
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+/** The configuration file as svc writes it. */
+import { dirname } from 'node:path';
 import { replaceFile } from '../../config/replace-file.ts';
+import { prepareServiceFolder } from '../../config/service-folder.ts';
 import type { Io } from '../io.ts';
 
 /**
@@ -10,13 +10,7 @@ import type { Io } from '../io.ts';
  * @throws {OperatorError} it cannot be written
  */
 export function writeSettings(file: string, text: string, isSecret: boolean, io: Pick<Io, 'err'>): void {
-  prepareSettingsFolder(dirname(file));
+  prepareServiceFolder(dirname(file));
   if (replaceFile(file, text, { isSecret }))
     io.err(`Others could read ${file}; now that a secret is in it, only you can\n`);
-}
-
-/** Makes the folder where it is missing, with a .gitignore that excludes all of it. @throws {OperatorError} it cannot be written */
-function prepareSettingsFolder(folder: string): void {
-  const ignore = join(folder, '.gitignore');
-  if (!existsSync(ignore)) replaceFile(ignore, '*\n');
 }

@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { prepareServiceFolder } from '../../config/service-folder.ts';
 import { OperatorError } from '../../errors.ts';
 import { isAlive, markOf, type ProcessMark } from './process-mark.ts';
 
@@ -28,7 +29,7 @@ export const joinLock = (folder: string, leader: number): Promise<() => Promise<
   claimFolder(folder, { pid: leader, started: markOf(leader).started });
 
 /**
- * Creates the folder (0700) and locks it. Each process writes a claim under a name of its own and then looks for others: of two at
+ * Creates the folder (0700), out of git's sight, and locks it. Each process writes a claim under a name of its own and then looks for others: of two at
  * once, at least one sees the other's, so never both get it, and removing a dead process's claim cannot remove a living one's.
  * What is left of a group whose leader was killed is waited for.
  * @returns releases the lock @throws {OperatorError} a living process holds it
@@ -38,6 +39,7 @@ export const lockFolder = (folder: string): Promise<() => Promise<void>> => clai
 async function claimFolder(folder: string, leader: ProcessId | null): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
+  prepareServiceFolder(folder);
   const orphansUntil = performance.now() + ORPHANS_MS;
   for (let attempt = 0; ; ) {
     const ownName = `lock.${randomUUID()}`; // whoever saw the claim of the last attempt may be about to remove it

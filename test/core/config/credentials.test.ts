@@ -1,6 +1,8 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readCredentials, writeCredential } from '../../../core/config/credentials.ts';
@@ -32,7 +34,25 @@ test('what was written is read, by this user alone; the key of the other stays',
   writeCredential(folder, 'openai', 'sk-openai-other');
   assert.equal(readCredentials(folder, {}), { openai: 'sk-openai-other', anthropic: 'sk-ant-key' });
   assert.is((await stat(path)).mode & 0o777, 0o600);
-  assert.equal(await readdir(folder), ['credentials.toml', 'new']);
+  assert.equal((await readdir(folder)).sort(), ['.gitignore', 'credentials.toml', 'new']);
+});
+
+test('git does not see the keys, unless a .gitignore of the folder has it otherwise', async () => {
+  const project = join(folder, 'project');
+  await promisify(execFile)('git', ['init', '-q', project]);
+  const untracked = async () =>
+    (await promisify(execFile)('git', ['status', '--porcelain', '-uall'], { cwd: project })).stdout;
+  writeCredential(join(project, '.svc'), 'openai', 'sk-openai-key');
+  assert.is(await untracked(), '');
+  await writeFile(join(project, '.svc/.gitignore'), '/data\n');
+  writeCredential(join(project, '.svc'), 'anthropic', 'sk-ant-key');
+  assert.is(await readFile(join(project, '.svc/.gitignore'), 'utf8'), '/data\n', 'the own one stays');
+});
+
+test('a .gitignore that cannot be written keeps no key from being saved', async () => {
+  await symlink(join(folder, 'nowhere/else'), join(folder, '.gitignore'));
+  writeCredential(folder, 'openai', 'sk-openai-key');
+  assert.equal(readCredentials(folder, {}), { openai: 'sk-openai-key' });
 });
 
 test('the environment wins', () => {

@@ -112,7 +112,7 @@ embedded('a database whose making was cut short is made anew', async () => {
   const database = await openDatabase({ dsn: '', pooled: false, folder, log: openLog('silent') });
   assert.match((await database.execute('installation', {})).identity_key, /^[0-9a-f]{64}$/);
   await database.close();
-  assert.equal(await readdir(folder), ['data', 'data.used-by']);
+  assert.equal(await readdir(folder), ['.gitignore', 'data', 'data.used-by']);
   await rm(folder, { recursive: true });
 });
 embedded('a server that cannot be reached is told to the operator, without its password', async () => {

@@ -27,12 +27,17 @@ const locker = (leader = '') => {
   return { child, output, ended };
 };
 
-test('makes the folder for its owner alone, and leaves nothing in it', async () => {
+/** All but what keeps the folder out of git. */
+const isClaim = (name: string) => name !== '.gitignore';
+const claims = async () => (await readdir(folder)).filter(isClaim);
+
+test('makes the folder for its owner alone and out of git, and leaves nothing else in it', async () => {
   const unlock = await lockFolder(folder);
   assert.is((await stat(folder)).mode & 0o777, 0o700);
-  assert.is((await readdir(folder)).length, 1);
+  assert.is((await claims()).length, 1);
   await unlock();
-  assert.equal(await readdir(folder), []);
+  assert.equal(await readdir(folder), ['.gitignore']);
+  assert.is(await readFile(join(folder, '.gitignore'), 'utf8'), '*\n');
 });
 
 test('a living holder is named, with what to do', async () => {
@@ -52,7 +57,7 @@ test('what a killed process held is taken over at once', async () => {
   child.kill('SIGKILL');
   await ended;
   const unlock = await lockFolder(folder);
-  assert.is((await readdir(folder)).length, 1, 'the dead claim is removed');
+  assert.is((await claims()).length, 1, 'the dead claim is removed');
   await unlock();
 });
 
@@ -81,7 +86,7 @@ test('a process beside its leader holds the folder after the leader was killed, 
 
 test('a pid in use again, an earlier boot and a torn claim hold nothing', async () => {
   const unlock = await lockFolder(folder);
-  const [name = ''] = await readdir(folder);
+  const [name = ''] = await claims();
   const claim = JSON.parse(await readFile(join(folder, name), 'utf8')) as Record<string, unknown>;
   await unlock();
   const stale = [JSON.stringify({ ...claim, started: '1' }), JSON.stringify({ ...claim, boot: 'before' }), ''];
@@ -90,7 +95,7 @@ test('a pid in use again, an earlier boot and a torn claim hold nothing', async 
   }
   await writeFile(join(folder, 'config.toml'), '');
   await (await lockFolder(folder))();
-  assert.equal(await readdir(folder), ['config.toml']);
+  assert.equal(await claims(), ['config.toml']);
 });
 
 test('of processes that start at once never two get it', async () => {
@@ -115,7 +120,7 @@ test('of attempts that start at once never two get it, and one does in the end',
 
 test('no attempt takes a name that an earlier one has withdrawn, since others may be about to remove it', async () => {
   const unlock = await lockFolder(folder);
-  const [held] = readdirSync(folder);
+  const [held] = readdirSync(folder).filter(isClaim);
   const names = new Set<string>();
   let trying = true;
   const attempt = lockFolder(folder).catch(() => {
@@ -124,7 +129,7 @@ test('no attempt takes a name that an earlier one has withdrawn, since others ma
   let present = false; // a claim is there, then withdrawn, then there again
   let claims = 0;
   while (trying) {
-    const others = readdirSync(folder).filter((name) => name !== held && !name.endsWith('.new'));
+    const others = readdirSync(folder).filter((name) => isClaim(name) && name !== held && !name.endsWith('.new'));
     if (others.length > 0 && !present) claims += 1;
     present = others.length > 0;
     for (const name of others) names.add(name);
