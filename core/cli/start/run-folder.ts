@@ -10,7 +10,7 @@ export type RunFolder = { writeFile(name: string, content: string): string; remo
 
 /** @param runId names the folder, which is made with the first file */
 export function openRunFolder(svcFolder: string, runId: string): RunFolder {
-  const runs = join(svcFolder, 'run');
+  const runs = join(svcFolder, 'runs'); // 'run' is the service's, which removes it at each start (serve/cassettes.ts)
   removeStale(runs);
   const folder = join(runs, runId);
   return {

@@ -54,15 +54,26 @@ test('a harness that was killed does not count, and its files go', () => {
   writeFileSync(join(folder, 'harnesses/cut'), '{"pid":');
   assert.is(registered(folder), 0);
   assert.is(closeRegister(folder), true);
-  mkdirSync(join(folder, 'run/dead'), { recursive: true });
-  writeFileSync(join(folder, 'run/dead/process.json'), gone);
+  mkdirSync(join(folder, 'runs/dead'), { recursive: true });
+  writeFileSync(join(folder, 'runs/dead/process.json'), gone);
   const first = openRunFolder(folder, 'first');
   const path = first.writeFile('a.js', '1');
   assert.is(statSync(path).mode & 0o777, 0o600);
   openRunFolder(folder, 'second');
-  assert.equal(readdirSync(join(folder, 'run')), ['first']); // it lives
+  assert.equal(readdirSync(join(folder, 'runs')), ['first']); // it lives
   first.remove();
   assert.not.ok(existsSync(path));
+});
+
+test("what the service has for its cassettes in 'run' is in no folder of a harness, and stays", () => {
+  const ofService = join(folder, 'run');
+  mkdirSync(join(ofService, 'root-1'), { recursive: true });
+  const run = openRunFolder(folder, 'first');
+  const path = run.writeFile('a.js', '1');
+  assert.equal(readdirSync(ofService), ['root-1']);
+  rmSync(ofService, { recursive: true }); // as a service does when it starts
+  assert.ok(existsSync(path));
+  run.remove();
 });
 
 test('a log that is large enough becomes an older one, of which three are kept', () => {
