@@ -93,7 +93,8 @@ export function superviseProcess(options: Options): Supervised {
     });
     child.on('error', (error) => log.error({ process: name, reason: error.message }, 'a process cannot be reached'));
     child.once('close', (code, signal) => ended(code, signal)); // after its last message
-    for (const message of options.begin()) child.send(message, () => {});
+    // without a descriptor for the channel there is no `send`: 'error' comes first, and 'close' counts as its end
+    for (const message of options.begin()) child.send?.(message, () => {});
   };
 
   const ended = (code: number | null, signal: NodeJS.Signals | null, cause?: string) => {
