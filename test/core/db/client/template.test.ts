@@ -130,7 +130,7 @@ test('a process that is killed while it copies leaves nothing half: the next one
       ),
     );
     assert.equal(row, { length: 32, files: (await readMigrations()).length });
-    assert.equal(readdirSync(folder).sort(), ['data', 'data.used-by']);
+    assert.equal(readdirSync(folder).sort(), ['.gitignore', 'data', 'data.used-by']);
   }
   assert.ok(seen.has('data.copying'), 'one was killed in the middle');
 });
@@ -141,7 +141,7 @@ test('what an interrupted creation left gives way to the copy', async () => {
   await writeFile(join(folder, 'data/PG_VERSION'), '18');
   await writeFile(join(folder, 'data.making'), '');
   await opened(folder, template, (sql) => sql('select 1'));
-  assert.equal(readdirSync(folder).sort(), ['data', 'data.used-by']);
+  assert.equal(readdirSync(folder).sort(), ['.gitignore', 'data', 'data.used-by']);
 });
 
 test('one that cannot be read counts as none', async () => {
@@ -149,7 +149,7 @@ test('one that cannot be read counts as none', async () => {
   const broken = join(folder, 'broken.br');
   await writeFile(broken, 'no template');
   await opened(join(folder, 'own'), broken, (sql) => sql('select from svc.installation'));
-  assert.equal(readdirSync(join(folder, 'own')).sort(), ['data', 'data.used-by']);
+  assert.equal(readdirSync(join(folder, 'own')).sort(), ['.gitignore', 'data', 'data.used-by']);
 });
 
 test('one that is cut off counts as none, and nothing of it stays', async () => {
