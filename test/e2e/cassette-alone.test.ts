@@ -1,6 +1,7 @@
 /** `svc cassette serve` and `check`: a cassette on a listener of its own, and what its author is told before anybody installs it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -38,13 +39,24 @@ const alone = async (source: string, env: Record<string, string>) => {
   return {
     base: await address,
     output: () => output,
-    stop: async () => {
-      child.kill('SIGTERM');
-      const [status] = await once(child, 'exit');
+    stop: async (...signals: NodeJS.Signals[]) => {
+      const ended = once(child, 'exit');
+      for (const signal of signals.length > 0 ? signals : (['SIGTERM'] as const)) child.kill(signal);
+      const [status] = await ended;
       return status as number;
     },
   };
 };
+
+test('a terminal that is closed stops it, with nothing left', async () => {
+  await cassetteFolder({ name: 'closed', manifest: DB, migrations: MIGRATIONS }, join(folder, 'closed'));
+  const tmp = join(folder, 'tmp');
+  await mkdir(tmp);
+  const { stop } = await alone('closed', { TMPDIR: tmp });
+  assert.is(await stop('SIGHUP', 'SIGHUP'), 0);
+  const left = (await readdir(tmp)).filter((name) => name.startsWith('svc-'));
+  assert.equal(left, []);
+});
 
 test('it serves its own paths, without a database where none is named', async () => {
   await cassetteFolder({ name: 'notes', manifest: DB, migrations: MIGRATIONS }, join(folder, 'notes'));

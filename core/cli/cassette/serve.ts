@@ -36,7 +36,7 @@ const GRACE_MS = 10_000;
 export type ServeOptions = { listen: string; name: string | null; config: readonly string[] };
 
 /**
- * Serves `/ping`, `/openapi` and `/api/<name>/…` until SIGTERM or SIGINT. Everything that the cassette asks for is granted.
+ * Serves `/ping`, `/openapi` and `/api/<name>/…` until SIGTERM, SIGINT or SIGHUP. Everything that the cassette asks for is granted.
  * @throws {OperatorError} it cannot be admitted, or its address is taken
  */
 export async function serveCassette(
@@ -51,6 +51,7 @@ export async function serveCassette(
   const closers: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
   const stopped = new Promise<string>((stop) => {
     for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => stop(signal));
+    process.on('SIGHUP', stop); // a terminal that is closed sends several (serve/stop-signals.ts)
   });
   try {
     const database = dsn === '' ? null : await openDatabase({ dsn, pooled: config.storage.pooled, folder, log });
