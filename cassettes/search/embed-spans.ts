@@ -109,7 +109,7 @@ async function embedUntilBacklog(
     }
     if (due.length < KEYS_AT_ONCE) break;
   }
-  if (scope === null) await ledger.forgetOthers();
+  if (scope === null) while (await ledger.forgetOthers()) if (signal.aborted) return { complete: false, embedded };
   rememberComparison(env, 'embed', comparedBy(comparison, await ledger.withoutText(scope)));
   return { complete: true, embedded };
 }

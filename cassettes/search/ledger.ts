@@ -160,8 +160,14 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
       await storeRows(WRITE, [model, JSON.stringify(rows), JSON.stringify(vectors)]);
     },
 
-    /** Deletes the vectors of other models. Call it when nothing is due under this one. */
-    forgetOthers: () => storeRows('delete from embedded_spans where model <> $1', [model]),
+    /**
+     * Deletes some spans of other models with their vectors; all at once would take longer than a statement may. Call it when nothing is
+     * due under this one. @returns whether there may be more
+     */
+    async forgetOthers(): Promise<boolean> {
+      const deleted = await storeRows(FORGET_OTHERS, [model]);
+      return deleted.length === FORGOTTEN_AT_ONCE;
+    },
 
     /** @param due all that is due, or the first `most`: only in the latter case are spans compared again */
     async counts(due: readonly Due[], most: number): Promise<Progress> {
@@ -241,6 +247,19 @@ select count(*) filter (where e.state in ('embedded', 'empty') and not ${DUE})::
        count(*) filter (where ${DUE})::integer as pending,
        count(*) filter (where e.state = 'failed' and not ${DUE})::integer as failed
   from ${listed} l left join embedded_spans e on ${KNOWN}`;
+
+const FORGOTTEN_AT_ONCE = 500;
+/** By the primary key on either side of the model, so that those of the model are not passed over at each call. $1: the model. */
+const FORGET_OTHERS = `
+  with others as (
+    select o.* from (
+      (select model, trace_id, span_id from embedded_spans where model < $1 limit ${FORGOTTEN_AT_ONCE})
+      union all
+      (select model, trace_id, span_id from embedded_spans where model > $1 limit ${FORGOTTEN_AT_ONCE})) o
+     limit ${FORGOTTEN_AT_ONCE})
+  delete from embedded_spans e using others o
+   where e.model = o.model and e.trace_id = o.trace_id and e.span_id = o.span_id
+  returning 1 as deleted`;
 
 /** Other models are found by the index: its first and last entry. */
 const WAITING = `

@@ -265,7 +265,7 @@ databaseSuite('search: embedding in the background', (test, database) => {
     assert.is((await search.find('virtue', 1)).results[0].user_prompt, 'patience is a virtue');
   });
 
-  test('another model embeds everything again, beside the vectors of the one before, which serve until it is done', async () => {
+  test('another model embeds everything again, beside the vectors of the one before, which serve who still has that', async () => {
     const before = await search.status();
     let during: Json = null;
     refuse = async (input) => {
@@ -297,5 +297,17 @@ databaseSuite('search: embedding in the background', (test, database) => {
     refuse = () => 200;
     await search.pass();
     assert.equal((await search.status()).other_models, []);
+  });
+
+  test('vectors of other models go some hundred at a time, since a statement may take ten seconds', async () => {
+    await own(`insert into cassette_search.embedded_spans (model, trace_id, span_id, session_id, fingerprint, content_hash, state, chunks)
+               select case n % 2 when 0 then 'a' else 'z' end || n, trace_id, span_id, session_id, fingerprint, content_hash, state, chunks
+                 from cassette_search.embedded_spans, generate_series(1, 300) n`);
+    const [before] = await own('select count(*)::int as spans from cassette_search.embedded_spans');
+    assert.ok(before?.spans > 1_500, `${before?.spans} spans`);
+    await search.pass();
+    assert.equal((await search.status()).other_models, []);
+    const [left] = await own('select count(distinct model)::int as models from cassette_search.embedded_spans');
+    assert.is(left?.models, 1);
   });
 });
