@@ -33,8 +33,9 @@ export function scoreOf(query: TextQuery, texts: readonly PlacedText[]): Scored 
       exact += 1;
       aligned ||= isAligned(placed.text, found.index, found[0].length);
       if (matches.length < MOST_MATCHES) matches.push(shown(placed, found.index, found[0].length));
-      if (exact === MOST_COUNTED) break;
+      if (exact >= MOST_COUNTED) break;
     }
+    if (exact >= MOST_COUNTED) break;
   }
   if (exact > 0)
     return {

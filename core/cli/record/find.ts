@@ -109,7 +109,10 @@ async function findByMeaning(
     io.out(`${number}  ${pc.dim(session_id.slice(0, 8))}  ${pc.bold(line(user_prompt, io, 16))}\n`);
     io.out(`   ${pc.dim(facts)}\n   ${line(snippet, io, 4)}\n`);
   }
-  if (results.length === 0) io.err('Nothing is embedded yet\n');
+  if (results.length === 0)
+    io.err(
+      coverage?.embedded === 0 ? 'Nothing is embedded yet\n' : 'Nothing was found; perhaps it is not embedded yet\n',
+    );
   if (coverage && coverage.pending > 0)
     io.err(pc.dim(`${coverage.embedded} of ${coverage.embedded + coverage.pending} calls are searchable yet\n`));
 }
