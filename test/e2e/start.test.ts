@@ -198,7 +198,7 @@ test('the service ends after the last harness, and leaves no registration and no
   await eventually('the service to end', async () => !existsSync(join(svc, 'service.json')), WAIT_MS);
   await eventually('its process to end', async () => holderOf(svc) === null, WAIT_MS);
   assert.not.ok(existsSync(join(svc, 'harnesses')));
-  assert.equal(readdirSync(join(svc, 'runs')), []);
+  assert.equal(existsSync(join(svc, 'runs')) ? readdirSync(join(svc, 'runs')) : [], []); // made for a harness that needs a file
 });
 
 test.run();
