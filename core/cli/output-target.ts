@@ -59,16 +59,6 @@ function isOpenAs(fd: number, { dev, ino }: Stats): boolean {
   }
 }
 
-/** Behind what was written there before: to open the file anew would begin at its start. */
-function redirected(path: string, fd: number): OutputFile {
-  const stream = createWriteStream('', { fd, autoClose: false });
-  return {
-    ...{ stream, part: null, target: path, isTerminal: isatty(fd) },
-    publish: async () => {},
-    discard: async () => {},
-  };
-}
-
 /** The mode of the existing file, and its group where that can be had; else nothing for the group. */
 async function giveRights(file: FileHandle, { mode, gid }: Stats): Promise<void> {
   const isGroup = await file.chown(-1, gid).then(
@@ -82,17 +72,25 @@ async function giveRights(file: FileHandle, { mode, gid }: Stats): Promise<void>
 async function straight(path: string): Promise<OutputFile> {
   const file = await open(path, constants.O_WRONLY);
   const isTerminal = isatty(file.fd);
-  const stream = streamOf(file, false); // a pipe cannot be flushed
-  return {
-    ...{ stream, part: null, target: path, isTerminal },
-    publish: async () => {},
-    discard: async () => void stream.destroy(),
-  };
+  return inPlace(path, streamOf(file, false), isTerminal); // a pipe cannot be flushed
 }
 
-function streamOf(file: FileHandle, flush = true): WriteStream {
-  const stream = file.createWriteStream({ flush });
-  stream.on('error', () => {}); // also where its user has already stopped on another error
+/** Behind what was written there before: to open the file anew would begin at its start. */
+const redirected = (path: string, fd: number): OutputFile =>
+  inPlace(path, withoutCrash(createWriteStream('', { fd, autoClose: false })), isatty(fd));
+
+/** What is written is where it stays. */
+const inPlace = (target: string, stream: WriteStream, isTerminal: boolean): OutputFile => ({
+  ...{ stream, part: null, target, isTerminal },
+  publish: async () => {},
+  discard: async () => void stream.destroy(), // which leaves standard output open
+});
+
+const streamOf = (file: FileHandle, flush = true): WriteStream => withoutCrash(file.createWriteStream({ flush }));
+
+/** Also an error that comes when its user has already stopped on another one ends no process. */
+function withoutCrash(stream: WriteStream): WriteStream {
+  stream.on('error', () => {});
   return stream;
 }
 
