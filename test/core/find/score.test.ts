@@ -33,4 +33,13 @@ test('of several texts each is looked at', () => {
   assert.equal(scored?.words, ['the', 'timeout']);
 });
 
+test('of a text in many places, those that are counted have the same bound in one text and in several', () => {
+  const [most, letters] = [200, 1_000_000]; // the density shows what was counted
+  const filler = (of: string) => of.padEnd(letters / 2, '.');
+  const several = [filler('timeout '.repeat(most)), filler('timeout '.repeat(50_000)), filler('')];
+  const scored = scoreOf(textQuery('timeout'), several.map(placed));
+  const alone = scoreOf(textQuery('timeout'), [placed('timeout '.repeat(most).padEnd((letters / 2) * 3, '.'))]);
+  assert.is(scored?.score, alone?.score);
+});
+
 test.run();
