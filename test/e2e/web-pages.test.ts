@@ -23,6 +23,18 @@ type Listed = { items: { id: string; rollup: { usage: { cost_usd: number | null 
 const MIDNIGHT = '16dd8bce-b2a0-59a6-9baa-d811643b8fe4';
 const READY = 'main[data-state=ready]';
 
+const BREAKS = /\/v1\/cache\/breaks\?/;
+
+/** Spend, whose window of seven days could not be read. */
+async function failedSpend(open: (path: string, options: { tolerated: RegExp[] }) => Promise<Page>): Promise<Page> {
+  const page = await open('/spend', { tolerated: [/500/] });
+  await page.locator('#spend-leaks').waitFor();
+  await page.route(BREAKS, (route) => route.fulfill({ status: 500, json: { code: 'internal', detail: 'Gone' } }));
+  await page.selectOption('select[name=window]', '7');
+  await page.locator('.problem', { hasText: 'Gone' }).waitFor();
+  return page;
+}
+
 inBrowser(
   'the pages',
   (test) => {
@@ -151,27 +163,17 @@ inBrowser(
     test('Spend shows what was avoidable only for the window that is chosen, and says when it cannot be read', async ({
       open,
     }) => {
-      const page = await open('/spend', { tolerated: [/500/] });
-      await page.locator('#spend-leaks').waitFor();
-      const breaks = /\/v1\/cache\/breaks\?/;
-      await page.route(breaks, (route) => route.fulfill({ status: 500, json: { code: 'internal', detail: 'Gone' } }));
-      await page.selectOption('select[name=window]', '7');
-      await page.locator('.problem', { hasText: 'Gone' }).waitFor();
+      const page = await failedSpend(open);
       assert.is(await page.locator('#spend-leaks').count(), 0);
-      await page.unroute(breaks);
+      await page.unroute(BREAKS);
       await page.getByRole('button', { name: 'Try again' }).click();
       await page.locator('#spend-leaks').waitFor();
       assert.is(await page.locator('.problem').count(), 0);
     });
 
     test('Spend of a window that is being read does not show why another could not be', async ({ open }) => {
-      const page = await open('/spend', { tolerated: [/500/] });
-      await page.locator('#spend-leaks').waitFor();
-      const breaks = /\/v1\/cache\/breaks\?/;
-      await page.route(breaks, (route) => route.fulfill({ status: 500, json: { code: 'internal', detail: 'Gone' } }));
-      await page.selectOption('select[name=window]', '7');
-      await page.locator('.problem', { hasText: 'Gone' }).waitFor();
-      await page.route(breaks, () => {}); // never answered
+      const page = await failedSpend(open);
+      await page.route(BREAKS, () => {}); // never answered
       await page.selectOption('select[name=window]', '90');
       await page.locator('.problem').waitFor({ state: 'detached' });
       await page.waitForSelector('main[data-page=spend][data-state=loading]');
