@@ -33,7 +33,10 @@ export function readCredentials(folder: string, env: Environment): Credentials {
   );
 }
 
-/** Writes the file readable by this user alone; other owners' keys stay, and git sees none. @throws {OperatorError} `key` is no key, or the file cannot be written */
+/**
+ * Writes the file readable by this user alone; other owners' keys stay, and git sees none.
+ * @throws {OperatorError} `key` is no key, or the file cannot be written
+ */
 export function writeCredential(folder: string, owner: CredentialOwner, key: string): string {
   if (!/^[\x21-\x7e]{8,512}$/.test(key))
     throw new OperatorError(

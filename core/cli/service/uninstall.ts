@@ -7,7 +7,10 @@ import { runSteps } from './steps.ts';
 
 type UninstallOptions = { dryRun: boolean; json: boolean };
 
-/** @returns the exit status: 1 where the service may still run, so that its file stays, or the service manager has not read that it is gone @throws {OperatorError} there is no service manager */
+/**
+ * @returns the exit status: 1 where the service may still run, so that its file stays, or where the service manager has not read that the
+ * file is gone @throws {OperatorError} there is no service manager
+ */
 export async function uninstallService(
   { dryRun, json }: UninstallOptions,
   io: Io,

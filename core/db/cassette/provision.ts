@@ -44,7 +44,8 @@ export async function provisionCassette(
   return db.transaction(async (tx) => {
     const { refused } = migrations ? await compareWithLedger(tx, { name, migrations }) : { refused: null };
     if (refused) return refused;
-    await takeLock(tx, LOCK, 'another process is making the database of a cassette'); // after the other: a cassette that migrates for long keeps no others waiting
+    // after the other: a cassette that migrates for long keeps no others waiting
+    await takeLock(tx, LOCK, 'another process is making the database of a cassette');
     const settings = (await hasCitus(tx)) ? [ON_THIS_SERVER] : [];
     for (const each of settings) await tx.rows(sql.raw(`set local ${each}`));
     const [schema, role] = [schemaOf(name), await roleOf(tx, name)];

@@ -29,8 +29,8 @@ export const joinLock = (folder: string, leader: number): Promise<() => Promise<
   claimFolder(folder, { pid: leader, started: markOf(leader).started });
 
 /**
- * Creates the folder (0700), out of git's sight, and locks it. Each process writes a claim under a name of its own and then looks for others: of two at
- * once, at least one sees the other's, so never both get it, and removing a dead process's claim cannot remove a living one's.
+ * Creates the folder (0700), out of git's sight, and locks it. Each process writes a claim under a name of its own and then looks for
+ * others: of two at once, at least one sees the other's, so never both get it, and removing a dead process's claim cannot remove a living one's.
  * What is left of a group whose leader was killed is waited for.
  * @returns releases the lock @throws {OperatorError} a living process holds it
  */

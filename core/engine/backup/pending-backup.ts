@@ -14,7 +14,8 @@ export function openPendingBackup(execute: Database['execute'], signal: AbortSig
     signal: AbortSignal.any([signal, found.signal]),
     check: async () => {
       if (signal.aborted) return;
-      const isLeased = await execute('isWorkLeased', { work: 'backup' }).catch(() => false); // a failed check is no backup: the next step fails too, and reports why
+      // a failed check is no backup: the next step fails too, and reports why
+      const isLeased = await execute('isWorkLeased', { work: 'backup' }).catch(() => false);
       if (isLeased) found.abort();
     },
   };
