@@ -8,6 +8,7 @@ export type Waiting<Item, Stored> = Item & {
 };
 
 const UNIQUE_VIOLATION = '23505';
+const DEADLOCK = '40P01';
 
 /**
  * Stores a batch in one commit, or each of it in its own where the batch is refused. All promises are settled then.
@@ -31,12 +32,12 @@ export async function commitTogether<Item, Stored>(
   }
 }
 
-/** Tries an insertion a second time where another process has stored the same meanwhile: that attempt finds it. */
+/** Tries an insertion a second time where another process has stored the same meanwhile, which that attempt finds, or at a deadlock. */
 export async function withSecondAttempt<Stored>(insert: () => Promise<Stored>): Promise<Stored> {
   try {
     return await insert();
   } catch (error) {
-    if (!(error instanceof DatabaseError && error.sqlstate === UNIQUE_VIOLATION)) throw error;
+    if (!(error instanceof DatabaseError && [UNIQUE_VIOLATION, DEADLOCK].includes(error.sqlstate))) throw error;
     return insert();
   }
 }

@@ -10,8 +10,8 @@ import { UNUSED_MS } from '../call-memory.ts';
 import { whenUnused } from '../when-unused.ts';
 
 const CACHE_SIZE = 100_000;
-/** Behind a balancer that gives reads and writes to different servers their counts never agree. */
-const MOST_ATTEMPTS = 5;
+/** After so many refusals all slices are sent, which no purge can refuse: purges may follow each other closely. */
+const REFUSALS_BEFORE_ALL = 3;
 
 /** The slices not stored yet. The others are stored while the count of purges is this one; undefined: no slice was left out. */
 export type FreshSlices = { slices: PackedSlice[]; purges: string | undefined };
@@ -20,7 +20,7 @@ export type NewSlices = {
   /**
    * Passes to `store`, packed, the slices that are neither cached nor found in the database, and caches them once they are stored. Where a
    * purge has happened meanwhile, the cache is cleared and `store` is called again: nothing may ever refer to a slice that was deleted.
-   * Any number of these may be under way. @throws {DatabaseError} PURGED_MEANWHILE, where that happens at each of five attempts
+   * Any number of these may be under way.
    * @param wroteAny whether the slices were stored: not where all that refers to them was there already
    */
   storing<T>(
@@ -55,10 +55,18 @@ export function openNewSlices(database: Database, effort: Effort = 'usual', unus
     return { slices: await Promise.all(packing), purges: found.purges };
   };
 
+  /** Also where reads and writes go to different servers, whose counts never agree: it compares none. */
+  const all = async (slices: readonly LooseSlice[]): Promise<FreshSlices> => {
+    const distinct = new Map(slices.map(({ slice_id, bytes }) => [slice_id, bytes]));
+    const packing = [...distinct].map(([slice_id, bytes]) => packedElsewhere(slice_id, bytes, effort));
+    return { slices: await Promise.all(packing), purges: undefined };
+  };
+
   return {
     async storing(slices, store, wroteAny = () => true) {
-      for (let attempt = 1; ; attempt++) {
+      for (let refusals = 0; ; refusals++) {
         used();
+        if (refusals === REFUSALS_BEFORE_ALL) return store(await all(slices));
         try {
           const fresh = await packed(slices);
           const result = await store(fresh);
@@ -66,8 +74,7 @@ export function openNewSlices(database: Database, effort: Effort = 'usual', unus
             for (const { slice_id } of slices) known.set(slice_id, true);
           return result;
         } catch (error) {
-          if (!(error instanceof DatabaseError && error.sqlstate === PURGED_MEANWHILE) || attempt === MOST_ATTEMPTS)
-            throw error;
+          if (!(error instanceof DatabaseError && error.sqlstate === PURGED_MEANWHILE)) throw error;
           forget(undefined);
         }
       }

@@ -102,6 +102,24 @@ databaseSuite('new slices', (test, database) => {
     assert.equal(stored, [kept.slice_id]);
   });
 
+  test('while one purge follows another, all slices are sent, and none of them is cached', async () => {
+    const { storing } = openNewSlices(database());
+    const reading = { read_up_to: 0, calls: [], nodes: [], slices: [], corrections: 0 };
+    const session_id = '00000000-0000-4000-8000-000000000000';
+    await storing([kept], ({ slices }) => store(slices));
+    let attempts = 0;
+    const stored = await storing([kept, first], async ({ slices, purges }) => {
+      attempts++;
+      await purge();
+      if (purges !== undefined) await database().execute('replaceNodes', { ...reading, session_id, purges }); // as every writer, it compares first
+      return store(slices);
+    });
+    assert.equal(stored.sort(), [kept.slice_id, first.slice_id].sort());
+    assert.ok(attempts > 1, `${attempts} attempts`);
+    await purge();
+    assert.equal(await storing([kept], ({ slices }) => store(slices)), [kept.slice_id]);
+  });
+
   test('where nothing was stored, nothing is cached', async () => {
     const { storing } = openNewSlices(database());
     await storing(
