@@ -62,27 +62,46 @@ export type PromptCandidate = Omit<FindHit, 'place' | 'score' | 'matches'> & {
   text: string;
 };
 
-const MOST_PIECES = 500;
+type PromptSearch = {
+  sought: readonly number[];
+  filter: FindFilter;
+  limit: number;
+  /** Where more pieces than this have the terms, the newest uses of any piece are looked at instead: as many as `most_uses`. */
+  most_pieces?: number;
+  most_uses?: number;
+};
+
+/** Where sessions differ in a date or a path, the words beside it are in a piece of each of them. */
+const MOST_PIECES = 10_000;
+const MOST_USES = 20_000;
 
 /** The newest first. */
 export const promptCandidates = (
   db: Sql,
-  { sought, filter, limit }: { sought: readonly number[]; filter: FindFilter; limit: number },
+  { sought, filter, limit, most_pieces = MOST_PIECES, most_uses = MOST_USES }: PromptSearch,
 ): Promise<PromptCandidate[]> =>
   db.transaction(async (tx) => {
     await useIndexes(tx);
+    const has = sql`q.terms @> ${terms(sought)}`;
+    const [counted] = await tx.rows<{ pieces: number }>(sql`
+      select count(*)::integer as pieces from (select 1 from svc.found_prompts q where ${has} limit ${most_pieces + 1}) c`);
+    const matches = sql`${notDeleted(sql`c.session_id`)}${inWindow(sql`c.at`, filter)}${matching(filter)}`;
+    const found =
+      (counted?.pieces ?? 0) > most_pieces
+        ? sql`
+            select c.* from (select c.* from svc.found_prompt_uses c ${joined(filter)} where ${matches}
+                              order by c.at desc limit ${most_uses}) c
+              join svc.found_prompts q on q.piece_id = c.piece_id and ${has}`
+        : sql`
+            select c.* from (select q.piece_id from svc.found_prompts q where ${has} offset 0) q
+              join svc.found_prompt_uses c on c.piece_id = q.piece_id ${joined(filter)} where ${matches}`;
     const rows = await tx.rows<Omit<PromptCandidate, 'title'> & { title_parts: TitleParts }>(sql`
-      with pieces as materialized (
-        select q.piece_id, q.text from svc.found_prompts q where q.terms @> ${terms(sought)} limit ${MOST_PIECES}),
-      uses as (
-        select c.trace_id, c.span_id, c.raw_turn_id, c.block, c.start, c.at, q.text
-          from pieces q join svc.found_prompt_uses c on c.piece_id = q.piece_id ${joined(filter)}
-         where ${notDeleted(sql`c.session_id`)}${inWindow(sql`c.at`, filter)}${matching(filter)}
-         order by c.at desc, c.span_id, c.block, c.start
-         limit ${limit})
+      with uses as materialized (
+        select u.* from (${found}) u order by u.at desc, u.span_id, u.block, u.start limit ${limit})
       select l.session_id, l.trace_id, l.span_id, u.raw_turn_id, ${titleParts},
-             l.kind, l.name, l.model, l.status, ${instant(sql`u.at`)} as at, u.block, u.start, u.text
+             l.kind, l.name, l.model, l.status, ${instant(sql`u.at`)} as at, u.block, u.start, q.text
         from uses u
+        join svc.found_prompts q on q.piece_id = u.piece_id
        cross join lateral (
          select p.* from svc.all_spans p where p.trace_id = u.trace_id and p.span_id = u.span_id limit 1) l
         left join svc.sessions s on s.session_id = l.session_id
