@@ -12,9 +12,12 @@ export type RetentionRules = {
 
 export const FOREVER = 'forever';
 
-const PROJECT_RULE = /^(?<project>.+)=(?:(?<days>[1-9]\d{0,4})|forever)$/s;
+const PROJECT_RULE = /^(?<project>\S|\S.*\S)=(?:(?<days>[1-9]\d{0,4})|forever)$/s;
 
-/** Of `project=days` or `project=forever`; a project's name may hold `=`. Null: it is neither. */
+/**
+ * Of `project=days` or `project=forever`; a project's name may hold `=`. Null: it is neither, or the name begins or ends with a space: it
+ * would be no project's, and the sessions that it was to keep would be removed.
+ */
 export function projectRule(text: string): { project: string; days: number | null } | null {
   const { project, days } = PROJECT_RULE.exec(text)?.groups ?? {};
   return project === undefined ? null : { project, days: days === undefined ? null : Number(days) };
