@@ -9,13 +9,13 @@ import { problem } from '../../core/http/problem.ts';
 import { routes } from '../../core/http/routes.ts';
 import { unrouted } from '../../core/http/unrouted.ts';
 import { settingsProblem } from './configured.ts';
-import { CoreFailed } from './core-reads.ts';
+import { CoreBusy, CoreFailed } from './core-reads.ts';
 import { embedSpans } from './embed-spans.ts';
 import { EmbeddingFailed, NoEmbedder } from './embedder.ts';
 import { manifest, type SearchConfig } from './manifest.ts';
 import { migrations } from './migrations.ts';
 import { SearchOff } from './relations.ts';
-import { BROKEN, OFF, type SearchEnv, searchRoutes } from './routes.ts';
+import { BROKEN, BUSY, OFF, type SearchEnv, searchRoutes } from './routes.ts';
 
 const app = routes<SearchEnv>();
 
@@ -51,6 +51,11 @@ app.onError((error, c) => {
   if (error instanceof SearchOff || error instanceof NoEmbedder) {
     log.warn({ request_id, why: error.message }, 'search is not configured');
     return problem(c, ...OFF);
+  }
+  if (error instanceof CoreBusy) {
+    log.warn({ request_id, why: error.message }, 'the read API has no room for a search');
+    c.header('retry-after', '1'); // seconds
+    return problem(c, ...BUSY);
   }
   if (error instanceof HTTPException && error.status === 415) return problem(c, ...NO_JSON);
   if (error.name === 'Refusal' || error instanceof HTTPException) return onError(log as unknown as OurLog)(error, c);

@@ -1,4 +1,5 @@
 /** Reads of the core: the binding answers what any reader of the service may see, and nothing of other cassettes. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Env } from '../../core/cassette/contract.ts';
 import type { SearchConfig } from './manifest.ts';
 import { SearchOff } from './relations.ts';
@@ -8,7 +9,16 @@ export class CoreFailed extends Error {
   override readonly name = 'CoreFailed';
 }
 
-/** @throws {SearchOff} the core cannot be asked @throws {CoreFailed} */
+/** The core cannot read for this now: others read whole payloads, or it has no database. */
+export class CoreBusy extends Error {
+  override readonly name = 'CoreBusy';
+}
+
+const ATTEMPTS = 3;
+/** As the core's `Retry-After` has it. */
+const RETRY_MS = 1_000;
+
+/** What is refused for a moment is read again. @throws {SearchOff} the core cannot be asked @throws {CoreBusy | CoreFailed} */
 export async function readCore(
   { CORE }: Env<SearchConfig>,
   path: string,
@@ -16,10 +26,13 @@ export async function readCore(
 ): Promise<unknown> {
   if (!CORE) throw new SearchOff('the read API of the service cannot be asked');
   const set = Object.entries(parameters).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
-  const response = await CORE.fetch(`${path}?${new URLSearchParams(set)}`);
-  if (!response.ok) {
+  for (let attempt = 1; ; attempt++) {
+    const response = await CORE.fetch(`${path}?${new URLSearchParams(set)}`);
+    if (response.ok) return response.json();
     await response.body?.cancel();
-    throw new CoreFailed(`the core answered ${response.status} to ${path}`);
+    const why = `the core answered ${response.status} to ${path}`;
+    if (response.status !== 503) throw new CoreFailed(why);
+    if (attempt === ATTEMPTS) throw new CoreBusy(why);
+    await sleep(RETRY_MS);
   }
-  return response.json();
 }

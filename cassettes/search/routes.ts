@@ -21,6 +21,11 @@ export const OFF = [
   'search-unconfigured',
   'Cannot search: the embedder, its store or a relation that it reads is missing',
 ] as const;
+export const BUSY = [
+  503,
+  'search-busy',
+  'Cannot search: too many requests read whole payloads, or the database is not available',
+] as const;
 export const BROKEN = [500, 'search-failed', 'Cannot search: it failed; the log has more'] as const;
 
 const failure = (what: string, [status, code, sentence]: readonly [number, string, string]) =>
@@ -28,7 +33,10 @@ const failure = (what: string, [status, code, sentence]: readonly [number, strin
 
 const failures = {
   500: failure('The search failed', BROKEN),
-  503: failure('Search is not configured, or a relation that it reads is missing. It does not pass by itself', OFF),
+  503: failure(
+    'Search is not configured, or a relation that it reads is missing, which does not pass by itself; or the read API has no room for it now, which does',
+    OFF,
+  ),
 };
 const bad = (part: string) =>
   failure('The query is missing, top_k is not from 1 to 100, or a mode or filter is none', [

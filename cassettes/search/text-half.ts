@@ -46,7 +46,7 @@ export type TextHits = { hits: TextHit[]; spans: number; spans_indexed: number }
 /**
  * The spans that have the words, the best first, each once.
  * @param most how many at most
- * @throws {SearchOff} the core cannot be asked @throws {CoreFailed}
+ * @throws {SearchOff} the core cannot be asked @throws {CoreBusy | CoreFailed}
  */
 export async function textHits(
   env: Env<SearchConfig>,
