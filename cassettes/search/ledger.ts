@@ -43,6 +43,10 @@ export type LedgerEntry = SpanRef & {
 
 export type Ledger = ReturnType<typeof ledgerOf>;
 
+type EntryKey = SpanRef & { model: string };
+
+type GoneFrom = { relation(parameter: number): string; values: string[] };
+
 /** A span that has no text yet is not due, and keeps what was embedded of it before. */
 const DUE = `(l.fingerprint <> '' and
   (e.span_id is null or e.fingerprint <> l.fingerprint or e.session_id <> l.session_id or coalesce(e.retry_at <= now(), false)))`;
@@ -73,26 +77,40 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
     await store.refresh();
     return { list: listed, values: [] };
   };
+  /** Deletes entries whose spans are not in a relation, which has the second parameter. @returns how many */
+  const deleteGone = async (within: string, { relation, values }: GoneFrom): Promise<number> => {
+    for (let deleted = 0; ; ) {
+      const gone = await storeRows<EntryKey>(
+        `select e.model, e.trace_id, e.span_id from embedded_spans e
+          where ${within} and not exists (
+            select 1 from ${relation(2)} l where l.trace_id = e.trace_id and l.span_id = e.span_id)
+          limit ${GONE_AT_ONCE}`,
+        values,
+      );
+      for (let at = 0; at < gone.length; at += DELETED_AT_ONCE)
+        await storeRows(DELETE, [JSON.stringify(gone.slice(at, at + DELETED_AT_ONCE))]);
+      deleted += gone.length;
+      if (gone.length < GONE_AT_ONCE) return deleted;
+    }
+  };
   return {
     /** Deletes spans that no longer exist, of every model. @returns whether there may be fewer than before, for that or another reason */
     async prune(scope: Scope): Promise<boolean> {
-      const gone = (list: string) =>
-        `not exists (select 1 from ${list} l where l.trace_id = e.trace_id and l.span_id = e.span_id)`;
       if (!scope) {
         await store.refresh();
-        await storeRows(`delete from embedded_spans e where ${gone(listed)}`);
+        await deleteGone('true', { relation: () => listed, values: [] });
         return true;
       }
       if (scope.length === 0) return false;
       const part = await store.part(scope);
-      const [row] = await storeRows<{ deleted: number; listed: number }>(
-        `with deleted as (
-           delete from embedded_spans e where e.session_id = any($1::uuid[]) and ${gone(part.relation(2))} returning 1)
-         select (select count(*) from deleted) as deleted, (select count(distinct l.session_id) from ${part.relation(2)} l) as listed`,
-        [uuids(scope), part.value],
+      const ofScope = { relation: part.relation, values: [uuids(scope), part.value] };
+      const deleted = await deleteGone('e.session_id = any($1::uuid[])', ofScope);
+      const [row] = await storeRows<{ sessions: number }>(
+        `select count(distinct l.session_id)::integer as sessions from ${part.relation(1)} l`,
+        [part.value],
       );
       await store.forget(scope, part);
-      return !row || row.deleted > 0 || row.listed < scope.length; // entries of a purged session are gone already
+      return deleted > 0 || !row || row.sessions < scope.length; // entries of a purged session are gone already
     },
 
     /** What is to be compared although its session has not changed: sessions with failed spans whose retry is due, and other models. */
@@ -166,7 +184,7 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
      */
     async forgetOthers(): Promise<boolean> {
       const deleted = await storeRows(FORGET_OTHERS, [model]);
-      return deleted.length === FORGOTTEN_AT_ONCE;
+      return deleted.length === DELETED_AT_ONCE;
     },
 
     /** @param due all that is due, or the first `most`: only in the latter case are spans compared again */
@@ -248,15 +266,21 @@ select count(*) filter (where e.state in ('embedded', 'empty') and not ${DUE})::
        count(*) filter (where e.state = 'failed' and not ${DUE})::integer as failed
   from ${listed} l left join embedded_spans e on ${KNOWN}`;
 
-const FORGOTTEN_AT_ONCE = 500;
+/** Entries that are looked for with one comparison. */
+const GONE_AT_ONCE = 10_000;
+/** Their vectors go with them, and a statement may take ten seconds. */
+const DELETED_AT_ONCE = 500;
+const DELETE = `
+delete from embedded_spans e using jsonb_to_recordset($1::jsonb) as g (model text, trace_id uuid, span_id uuid)
+ where e.model = g.model and e.trace_id = g.trace_id and e.span_id = g.span_id`;
 /** By the primary key on either side of the model, so that those of the model are not passed over at each call. $1: the model. */
 const FORGET_OTHERS = `
   with others as (
     select o.* from (
-      (select model, trace_id, span_id from embedded_spans where model < $1 limit ${FORGOTTEN_AT_ONCE})
+      (select model, trace_id, span_id from embedded_spans where model < $1 limit ${DELETED_AT_ONCE})
       union all
-      (select model, trace_id, span_id from embedded_spans where model > $1 limit ${FORGOTTEN_AT_ONCE})) o
-     limit ${FORGOTTEN_AT_ONCE})
+      (select model, trace_id, span_id from embedded_spans where model > $1 limit ${DELETED_AT_ONCE})) o
+     limit ${DELETED_AT_ONCE})
   delete from embedded_spans e using others o
    where e.model = o.model and e.trace_id = o.trace_id and e.span_id = o.span_id
   returning 1 as deleted`;

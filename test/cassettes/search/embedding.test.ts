@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { embedSpans } from '../../../cassettes/search/embed-spans.ts';
 import { answer, system, toolUse, user } from '../../support/call-turn.ts';
 import { databaseSuite } from '../../support/databases.ts';
 import { deriveAll } from '../../support/derive-all.ts';
@@ -299,15 +300,44 @@ databaseSuite('search: embedding in the background', (test, database) => {
     assert.equal((await search.status()).other_models, []);
   });
 
+  /** One run of the background work. @returns the most entries that one of its statements deleted */
+  const mostDeleted = async (): Promise<number> => {
+    const entries = async () => Number((await own('select count(*) as n from cassette_search.embedded_spans'))[0].n);
+    const env = search.env();
+    let most = 0;
+    const DB = {
+      query: async (text: string, parameters?: unknown[]) => {
+        const before = await entries();
+        const result = await env.DB?.query(text, parameters);
+        most = Math.max(most, before - (await entries()));
+        return result;
+      },
+    } as NonNullable<(typeof env)['DB']>;
+    const { signal } = new AbortController();
+    await embedSpans({ ...env, DB }, { signal }, { progress: () => {} });
+    return most;
+  };
+
   test('vectors of other models go some hundred at a time, since a statement may take ten seconds', async () => {
     await own(`insert into cassette_search.embedded_spans (model, trace_id, span_id, session_id, fingerprint, content_hash, state, chunks)
                select case n % 2 when 0 then 'a' else 'z' end || n, trace_id, span_id, session_id, fingerprint, content_hash, state, chunks
                  from cassette_search.embedded_spans, generate_series(1, 300) n`);
     const [before] = await own('select count(*)::int as spans from cassette_search.embedded_spans');
     assert.ok(before?.spans > 1_500, `${before?.spans} spans`);
-    await search.pass();
+    assert.is(await mostDeleted(), 500);
     assert.equal((await search.status()).other_models, []);
     const [left] = await own('select count(distinct model)::int as models from cassette_search.embedded_spans');
     assert.is(left?.models, 1);
+  });
+
+  test('so do those of spans that are gone', async () => {
+    const entries = 'select model, trace_id, span_id from cassette_search.embedded_spans order by 1, 2, 3';
+    const before = await own(entries);
+    await own(`insert into cassette_search.embedded_spans (model, trace_id, span_id, session_id, fingerprint, content_hash, state, chunks)
+               select model, gen_random_uuid(), span_id, gen_random_uuid(), fingerprint, content_hash, state, chunks
+                 from cassette_search.embedded_spans, generate_series(1, 300)`);
+    assert.ok((await own(entries)).length > 1_500);
+    assert.is(await mostDeleted(), 500);
+    assert.equal(await own(entries), before);
   });
 });
