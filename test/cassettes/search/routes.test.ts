@@ -183,6 +183,9 @@ databaseSuite('search: routes', (test, database) => {
     'top_k given twice': 'query=a&top_k=1&top_k=2',
   };
   const BAD_BODIES: Record<string, unknown> = {
+    'a NUL in a filter': { query: 'a', model: 'a\u0000b' },
+    'half a surrogate pair in a filter': { query: 'a', project: '\ud800', mode: 'text' },
+    'a NUL in the query': { query: 'a\u0000b', mode: 'text' },
     'a missing query': { top_k: 3 },
     'an empty query': { query: '' },
     'a query that is no text': { query: 5 },
