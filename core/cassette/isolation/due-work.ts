@@ -10,8 +10,10 @@ type Deps = { changes: ChangesSince; progress(): Progress | null; now?: () => nu
 
 /** The snapshot before every change. */
 const NOTHING_SEEN = '3:3:';
-/** The pause after a run that failed, or left failed items to try again: doubling. */
+/** The pause after a run that failed: doubling. */
 const RETRY = { firstMs: 30_000, maxMs: 300_000 };
+/** The pause after one that left failed items to try again: doubling while it helps none of them, since some are refused for good. */
+const RETRY_ITEMS = { firstMs: 300_000, maxMs: 3_600_000 };
 /** Work without a recorded change, such as rows of a relation that is not ours, waits no longer than this. */
 const ANYWAY_MS = 3_600_000;
 
@@ -26,6 +28,7 @@ export function openDueWork({
 }: Deps): (run: () => Promise<void>, signal: AbortSignal) => Promise<void> {
   let seen = NOTHING_SEEN;
   const backoff = openBackoff(RETRY);
+  const itemsBackoff = openBackoff(RETRY_ITEMS);
   let failing = false;
   let retryAt: number | null = null;
   let anywayAt = now() + ANYWAY_MS;
@@ -41,7 +44,8 @@ export function openDueWork({
       if (signal.aborted) return;
       failing = false;
       backoff.reset();
-      retryAt = now() + RETRY.maxMs;
+      if ((progress()?.failed ?? 0) < failed) itemsBackoff.reset();
+      retryAt = now() + itemsBackoff.next();
       anywayAt = now() + ANYWAY_MS;
       seen = result.seen;
     } catch (error) {

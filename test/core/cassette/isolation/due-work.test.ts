@@ -47,4 +47,22 @@ for (const [what, ends] of [
     assert.equal([runs, seen], [1, ['3:3:', '3:3:', '4:4:']]);
   });
 
+test('items that stay failed are tried ever more seldom, and as before once one of them succeeds', async () => {
+  const MINUTE = 60_000;
+  let minute = 0;
+  let failed = 3;
+  const whenDue = openDueWork({
+    changes: async (since) => ({ seen: '4:4:', changed: since !== '4:4:' }),
+    progress: () => ({ done: 0, pending: 0, failed }),
+    now: () => minute * MINUTE,
+  });
+  const runs: number[] = [];
+  const run = async () => {
+    runs.push(minute);
+    if (minute === 35) failed = 2;
+  };
+  for (; minute <= 60; minute++) await whenDue(run, new AbortController().signal);
+  assert.equal(runs, [0, 5, 15, 35, 40, 50]);
+});
+
 test.run();
