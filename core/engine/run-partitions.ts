@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../db/database.ts';
 import type { PartitionInterval } from '../db/partition/partitions.ts';
-import { LOCK_TIMEOUT } from '../db/partition/partitions.ts';
+import { LOCK_TIMEOUT } from '../db/sqlstates.ts';
 import { DatabaseError, reasonOf } from '../errors.ts';
 import type { Logger } from '../log.ts';
 

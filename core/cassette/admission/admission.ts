@@ -1,8 +1,8 @@
 /** Admission of a source, step by step in a fixed order; the first step that fails is the reason. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { LOCK_TIMEOUT } from '../../db/cassette/advisory-lock.ts';
 import { GrantsUnavailable, MigrationRefused } from '../../db/cassette/grants-unavailable.ts';
+import { LOCK_TIMEOUT } from '../../db/sqlstates.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { Logger as OurLog } from '../../log.ts';
 import { packageRoot } from '../../package-root.ts';

@@ -2,6 +2,7 @@
 
 import type { CassetteCalls } from '../../db/cassette/call.ts';
 import type { OpenDatabase } from '../../db/open.ts';
+import { QUERY_CANCELED } from '../../db/sqlstates.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { Semaphore } from '../../semaphore.ts';
 
@@ -23,7 +24,7 @@ export function embeddedCalls({ database, name, builtIn, statements }: Deps): Ca
     try {
       return await work();
     } catch (error) {
-      if (error instanceof DatabaseError && error.sqlstate === '57014') holdMs = limitMs; // the thread that charges the owner has ended
+      if (error instanceof DatabaseError && error.sqlstate === QUERY_CANCELED) holdMs = limitMs; // the thread that charges the owner has ended
       throw error;
     } finally {
       if (holdMs === 0) statements.release();

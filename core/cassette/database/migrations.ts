@@ -1,9 +1,11 @@
 /** A cassette's migrations: all are parsed before any runs, then run as its role; one that takes too long is ended and counts against it. */
+
 import { createHash } from 'node:crypto';
 import { MigrationRefused } from '../../db/cassette/grants-unavailable.ts';
 import type { MigrationFile } from '../../db/cassette/migrate-cassette.ts';
 import { schemaOf } from '../../db/cassette/names.ts';
 import type { OpenDatabase } from '../../db/open.ts';
+import { QUERY_CANCELED } from '../../db/sqlstates.ts';
 import { DatabaseError } from '../../errors.ts';
 import { labelled } from './embedded-calls.ts';
 import type { Parser } from './parser-thread.ts';
@@ -43,7 +45,7 @@ export async function runMigrations(
     return applied;
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.transient) throw error;
-    if (error.sqlstate === '57014') throw chargedRefusal('', `what has not run ${lateReason}`, error);
+    if (error.sqlstate === QUERY_CANCELED) throw chargedRefusal('', `what has not run ${lateReason}`, error);
     if (error.sqlstate === 'XX000') throw chargedRefusal('', 'what has not run broke the database', error);
     throw error;
   }

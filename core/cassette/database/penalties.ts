@@ -1,4 +1,5 @@
 /** What counts against a cassette: statements that were ended or broke something. After too many, its statements are refused for a while. */
+import { QUERY_CANCELED } from '../../db/sqlstates.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import { brokeParser, isTooDeep, refused } from './statement-refusals.ts';
@@ -45,8 +46,12 @@ export function openPenalties({
 /** The error for the cassette's author, if it counts against the cassette. */
 export function penaltyFor(error: unknown, statementMs: number): DatabaseError | undefined {
   if (!(error instanceof Error)) return undefined;
-  if (error instanceof DatabaseError && error.sqlstate === '57014') {
-    return new DatabaseError(`Cannot run a statement: it took longer than ${statementMs / 1000} s`, '57014', false);
+  if (error instanceof DatabaseError && error.sqlstate === QUERY_CANCELED) {
+    return new DatabaseError(
+      `Cannot run a statement: it took longer than ${statementMs / 1000} s`,
+      QUERY_CANCELED,
+      false,
+    );
   }
   if (error.name === 'RuntimeError' || (error instanceof DatabaseError && error.sqlstate === 'XX000')) {
     return new DatabaseError('Cannot run a statement: it broke the database', 'XX000', false);

@@ -1,13 +1,12 @@
 /** The advisory locks behind which a cassette's database is made: of several processes one goes on, and the others wait. */
+
 import type { SQL } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import type { Sql } from '../sql.ts';
-
-/** lock_not_available: what a statement fails with that has waited for a lock as long as it may. */
-export const LOCK_TIMEOUT = '55P03';
+import { LOCK_TIMEOUT, QUERY_CANCELED } from '../sqlstates.ts';
 
 /** Of the statement by its own limit, and of `lock_timeout` where the server or its role has one. */
-const WAITED_TOO_LONG: ReadonlySet<string> = new Set(['57014', LOCK_TIMEOUT]);
+const WAITED_TOO_LONG: ReadonlySet<string> = new Set([QUERY_CANCELED, LOCK_TIMEOUT]);
 
 /**
  * Takes the lock until the transaction ends. @param held a clause: what another process does that holds it

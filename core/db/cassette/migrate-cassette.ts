@@ -1,7 +1,9 @@
 /** Runs a cassette's migrations: once each, in their order, as its role, and recorded in the service's ledger; the new ones all or none. */
+
 import { sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import type { Sql } from '../sql.ts';
+import { QUERY_CANCELED } from '../sqlstates.ts';
 import { takeLock } from './advisory-lock.ts';
 import { CALLS, schemaOf } from './names.ts';
 
@@ -35,7 +37,7 @@ export async function migrateCassette(
     });
   } catch (error) {
     if (running === '' || !(error instanceof DatabaseError)) throw error;
-    if (error.sqlstate === TOO_LATE) return refusal({ migration: running, reason: '', late: true });
+    if (error.sqlstate === QUERY_CANCELED) return refusal({ migration: running, reason: '', late: true });
     if (error.transient) throw error;
     return refusal({ migration: running, reason: error.message.replace(/^Cannot run a statement: /, '') });
   }
@@ -55,8 +57,6 @@ async function runMigration(tx: Sql, cassette: string, { name, sha256, statement
 
 /** Deferred constraints fail in the migration that broke them, and a later one can alter their tables. */
 const CHECK_DEFERRED = 'set constraints all immediate; set constraints all deferred';
-
-const TOO_LATE = '57014'; // query_canceled
 
 type Applied = Pick<MigrationFile, 'name' | 'sha256'>;
 

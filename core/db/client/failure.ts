@@ -1,6 +1,8 @@
 /** The database's errors as `DatabaseError`, without parameters; also as plain data, to pass between threads. */
+
 import { DatabaseError, OperatorError, Refusal, type RefusalCode } from '../../errors.ts';
 import { isTlsCode } from '../../tls-code.ts';
+import { QUERY_CANCELED } from '../sqlstates.ts';
 
 /** An error as plain data, for a MessagePort. */
 export type Failure = { message: string; stack: string | undefined } & (
@@ -22,7 +24,8 @@ export function connectionIsLost(error: unknown): boolean {
 }
 
 /** For the operation that ran when the database thread was ended, or ended by itself: a retry would not help. */
-export const tookTooLong = () => new DatabaseError('Cannot run a statement: it took too long (57014)', '57014', false);
+export const tookTooLong = () =>
+  new DatabaseError('Cannot run a statement: it took too long (57014)', QUERY_CANCELED, false);
 export const endedDatabase = () =>
   new DatabaseError('Cannot run a statement: it brought the embedded database down (XX000)', 'XX000', false);
 

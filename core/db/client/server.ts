@@ -1,10 +1,12 @@
 /** A PostgreSQL server as `Sql`: through postgres.js, with a client per connection, which is discarded once it was lost. */
+
 import type { SQL } from 'drizzle-orm';
 import type postgres from 'postgres';
 import { DatabaseError } from '../../errors.ts';
 import type { Database, ExecuteOptions, OperationArgs, OperationName, OperationResult } from '../database.ts';
 import { operations } from '../operations.ts';
 import { type Sql, withSavepoints } from '../sql.ts';
+import { QUERY_CANCELED } from '../sqlstates.ts';
 import { statementLimitsMs } from '../statement-limits.ts';
 import { connectionIsLost, databaseError, lostConnection } from './failure.ts';
 import { clientOpener } from './server-hosts.ts';
@@ -195,7 +197,7 @@ async function onConnection<T>(connection: Connection, mostMs: number, send: () 
 
 type Query<T> = PromiseLike<T> & { cancel(): void };
 
-const isCancelled = (error: unknown) => (error as { code?: unknown }).code === '57014';
+const isCancelled = (error: unknown) => (error as { code?: unknown }).code === QUERY_CANCELED;
 
 /** Responses come in the order of the statements: the time of one begins when the one before it has its response. */
 function limitNext(connection: Connection): void {

@@ -1,4 +1,5 @@
 /** Purges a session from the log: deletes its raw turns, what was derived of them, and slices that nothing else refers to; tombstones stay. */
+
 import { sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import { batches } from '../batches.ts';
@@ -8,6 +9,7 @@ import { removeIndexed } from '../find/index-spans.ts';
 import { hexArray, pgArray } from '../literals.ts';
 import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
+import { DEADLOCK } from '../sqlstates.ts';
 import { lockClaims, settleOwners } from '../store/call-owners.ts';
 import { countPurge, stopWriters } from '../store/purge-count.ts';
 import { forgetInCassettes } from './forget-in-cassettes.ts';
@@ -42,7 +44,6 @@ export const openPurge = (db: Sql, { session_id }: { session_id: string }): Prom
   });
 
 const ATTEMPTS = 5;
-const DEADLOCK = '40P01';
 
 /**
  * Looks for slices that nothing else refers to while other writers go on, and deletes them under a lock that stops those: under it, only

@@ -50,8 +50,6 @@ export const changePartition = (
     return true;
   });
 
-export const LOCK_TIMEOUT = '55P03';
-
 /** Until the transaction ends nobody else reads or writes the partitioned tables. @throws {DatabaseError} LOCK_TIMEOUT */
 export async function lockTables(tx: Sql): Promise<void> {
   await tx.rows(sql`select set_config('lock_timeout', '200ms', true)`); // all who come later wait behind this

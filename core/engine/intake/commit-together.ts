@@ -1,4 +1,5 @@
 /** Commits that several senders share: each gets its own result, and what the database refuses of one fails no other. */
+import { DEADLOCK, UNIQUE_VIOLATION } from '../../db/sqlstates.ts';
 import { DatabaseError } from '../../errors.ts';
 
 /** Something that waits to be stored, with the functions that settle its sender's promise. */
@@ -6,9 +7,6 @@ export type Waiting<Item, Stored> = Item & {
   resolve(stored: Stored): void;
   reject(error: unknown): void;
 };
-
-const UNIQUE_VIOLATION = '23505';
-const DEADLOCK = '40P01';
 
 /**
  * Stores a batch in one commit, or each of it in its own where the batch is refused. All promises are settled then.

@@ -2,10 +2,12 @@
  * Drops partitions whose sessions are due, instead of deleting their rows. A partition's states are those of its row in svc.partitions:
  * closed; leaving, from when its sessions are hidden and moved out or entombed; gone. A sweep that is interrupted goes on where it was.
  */
+
 import { batches } from '../../db/batches.ts';
 import type { Entombed } from '../../db/partition/leave-partition.ts';
-import { LOCK_TIMEOUT, type Partition } from '../../db/partition/partitions.ts';
+import type { Partition } from '../../db/partition/partitions.ts';
 import type { DueBefore } from '../../db/retention/due-sessions.ts';
+import { LOCK_TIMEOUT } from '../../db/sqlstates.ts';
 import { DatabaseError } from '../../errors.ts';
 import { retry } from '../../retry.ts';
 import { exclusively } from '../exclusively.ts';

@@ -1,6 +1,8 @@
 /** Removes a few sessions, by short transactions: between two of them turns are stored. */
+
 import type { Database } from '../../db/database.ts';
 import type { DueSession } from '../../db/retention/due-sessions.ts';
+import { DEADLOCK } from '../../db/sqlstates.ts';
 import { DatabaseError } from '../../errors.ts';
 import { withReasons } from './due-before.ts';
 
@@ -58,7 +60,6 @@ export async function completeRemovals(removing: Removing, session_ids: string[]
 }
 
 const ATTEMPTS = 5;
-const DEADLOCK = '40P01';
 
 /** One transaction, and the rest after it. */
 export async function step<T>({ committing, pause }: Removing, work: () => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import { sql as statement } from 'drizzle-orm';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openPool } from '../../../../core/db/client/server.ts';
-import { LOCK_TIMEOUT } from '../../../../core/db/partition/partitions.ts';
+import { LOCK_TIMEOUT } from '../../../../core/db/sqlstates.ts';
 import { DatabaseError, OperatorError } from '../../../../core/errors.ts';
 import { agedTurn, assertVerified, session, storeAged } from '../../../support/aged-sessions.ts';
 import { isCitus } from '../../../support/citus-cluster.ts';
