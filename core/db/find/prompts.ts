@@ -1,5 +1,5 @@
 /** System prompts and definitions of tools in the index of texts: in pieces, each distinct one once, with the sessions that use it. */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { FindHit } from '../../model/find.ts';
 import type { TitleParts } from '../../model/session.ts';
 import { hexArray, instant, pgArray } from '../literals.ts';
@@ -66,47 +66,57 @@ type PromptSearch = {
   sought: readonly number[];
   filter: FindFilter;
   limit: number;
-  /** Where more pieces than this have the terms, the newest uses of any piece are looked at instead: as many as `most_uses`. */
-  most_pieces?: number;
+  /** Where pieces with the terms have more uses than this, so many are looked at: the newest of any piece, and any of those pieces. */
   most_uses?: number;
 };
 
 /** Where sessions differ in a date or a path, the words beside it are in a piece of each of them. */
-const MOST_PIECES = 10_000;
 const MOST_USES = 20_000;
 
 /** The newest first. */
 export const promptCandidates = (
   db: Sql,
-  { sought, filter, limit, most_pieces = MOST_PIECES, most_uses = MOST_USES }: PromptSearch,
+  { sought, filter, limit, most_uses = MOST_USES }: PromptSearch,
 ): Promise<PromptCandidate[]> =>
   db.transaction(async (tx) => {
     await useIndexes(tx);
     const has = sql`q.terms @> ${terms(sought)}`;
-    const [counted] = await tx.rows<{ pieces: number }>(sql`
-      select count(*)::integer as pieces from (select 1 from svc.found_prompts q where ${has} limit ${most_pieces + 1}) c`);
+    const ofPieces = sql`
+      select c.* from (select q.piece_id from svc.found_prompts q where ${has} offset 0) q
+        join svc.found_prompt_uses c on c.piece_id = q.piece_id`;
+    const [counted] = await tx.rows<{ uses: number }>(sql`
+      select count(*)::integer as uses from (${ofPieces} limit ${most_uses + 1}) c`);
     const matches = sql`${notDeleted(sql`c.session_id`)}${inWindow(sql`c.at`, filter)}${matching(filter)}`;
-    const found =
-      (counted?.pieces ?? 0) > most_pieces
-        ? sql`
-            select c.* from (select c.* from svc.found_prompt_uses c ${joined(filter)} where ${matches}
-                              order by c.at desc limit ${most_uses}) c
-              join svc.found_prompts q on q.piece_id = c.piece_id and ${has}`
-        : sql`
-            select c.* from (select q.piece_id from svc.found_prompts q where ${has} offset 0) q
-              join svc.found_prompt_uses c on c.piece_id = q.piece_id ${joined(filter)} where ${matches}`;
-    const rows = await tx.rows<Omit<PromptCandidate, 'title'> & { title_parts: TitleParts }>(sql`
-      with uses as materialized (
-        select u.* from (${found}) u order by u.at desc, u.span_id, u.block, u.start limit ${limit})
-      select l.session_id, l.trace_id, l.span_id, u.raw_turn_id, ${titleParts},
-             l.kind, l.name, l.model, l.status, ${instant(sql`u.at`)} as at, u.block, u.start, q.text
-        from uses u
-        join svc.found_prompts q on q.piece_id = u.piece_id
-       cross join lateral (
-         select p.* from svc.all_spans p where p.trace_id = u.trace_id and p.span_id = u.span_id limit 1) l
-        left join svc.sessions s on s.session_id = l.session_id
-        left join svc.session_rollups r on r.session_id = l.session_id
-        left join svc.session_edits e on e.session_id = l.session_id
-       order by u.at desc, u.span_id, u.block, u.start`);
-    return rows.map(withTitle);
+    const matchingOf = (uses: SQL) => sql`select c.* from (${uses}) c ${joined(filter)} where ${matches}`;
+    if ((counted?.uses ?? 0) <= most_uses) return candidatesOf(tx, matchingOf(ofPieces), limit);
+    const newest = await candidatesOf(
+      tx,
+      sql`select c.* from (${matchingOf(sql`select c.* from svc.found_prompt_uses c`)} order by c.at desc limit ${most_uses}) c
+            join svc.found_prompts q on q.piece_id = c.piece_id and ${has}`,
+      limit,
+    );
+    if (newest.length >= limit) return newest;
+    const older = await candidatesOf(tx, matchingOf(sql`${ofPieces} limit ${most_uses}`), limit);
+    const known = new Set(newest.map(keyOf));
+    return [...newest, ...older.filter((candidate) => !known.has(keyOf(candidate)))].slice(0, limit);
   });
+
+const keyOf = ({ span_id, block, start }: PromptCandidate) => `${span_id} ${block} ${start}`;
+
+/** The newest of these uses. */
+async function candidatesOf(tx: Sql, uses: SQL, limit: number): Promise<PromptCandidate[]> {
+  const rows = await tx.rows<Omit<PromptCandidate, 'title'> & { title_parts: TitleParts }>(sql`
+    with uses as materialized (
+      select u.* from (${uses}) u order by u.at desc, u.span_id, u.block, u.start limit ${limit})
+    select l.session_id, l.trace_id, l.span_id, u.raw_turn_id, ${titleParts},
+           l.kind, l.name, l.model, l.status, ${instant(sql`u.at`)} as at, u.block, u.start, q.text
+      from uses u
+      join svc.found_prompts q on q.piece_id = u.piece_id
+     cross join lateral (
+       select p.* from svc.all_spans p where p.trace_id = u.trace_id and p.span_id = u.span_id limit 1) l
+      left join svc.sessions s on s.session_id = l.session_id
+      left join svc.session_rollups r on r.session_id = l.session_id
+      left join svc.session_edits e on e.session_id = l.session_id
+     order by u.at desc, u.span_id, u.block, u.start`);
+  return rows.map(withTitle);
+}

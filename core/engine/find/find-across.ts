@@ -114,11 +114,12 @@ async function* hitBatches(
 ): AsyncGenerator<Hits, void> {
   const places = inSpans(listed);
   const windows = places.length > 0 ? await textWindows(execute) : [];
+  const inPrompts = listed.includes('prompt') && filter.tool === null; // calls have prompts, and steps of tools have none
   const seen = new Set<string>();
   let [hits, reads]: [Hits, number] = [new Map(), 0];
   for (const { groups, match, promptTerms } of stagesOf(query))
     for (const limit of CANDIDATES) {
-      const prompts = promptTerms && listed.includes('prompt') ? { sought: promptTerms, filter, limit } : null;
+      const prompts = promptTerms && inPrompts ? { sought: promptTerms, filter, limit } : null;
       const calls = prompts ? await lookInPrompts(execute, query, prompts, { hits, found }) : 0;
       const search = { groups, match, places, filter, windows, limit };
       const candidates = places.length > 0 ? await execute('findCandidates', search) : [];

@@ -14,7 +14,7 @@ const everywhere = {
 };
 const termsOf = (text: string) => wordsOf(text).flatMap(partOfWord);
 
-/** A session a day, each with a piece that says `today`; every tenth is of the project `seldom`. */
+/** A session a day, each with a piece that says `today`, the first twenty also `ago`; every tenth is of the project `seldom`. */
 databaseSuite('candidates of prompts', (test, database) => {
   test.before(async () => {
     const all = Array.from({ length: SESSIONS }, (_, n) => n);
@@ -35,11 +35,11 @@ databaseSuite('candidates of prompts', (test, database) => {
       all.map((n) => ({ n, trace: n, session: n, started_at: at(n) })),
     );
     for (const n of all) {
-      const text = `the date of today: ${n}`;
+      const text = `the date of today, ${n < 20 ? 'long ago' : 'now'}: ${n}`;
       const piece = createHash('sha256').update(text).digest('hex');
       await database().sql(
         `insert into svc.found_prompts (piece_id, text, terms) values (decode($1, 'hex'), $2, $3::text::smallint[])`,
-        [piece, text, `{${termsOf('the date of today').join(',')}}`],
+        [piece, text, `{${termsOf(text).join(',')}}`],
       );
       await database().sql(
         `insert into svc.found_prompt_uses (session_id, piece_id, trace_id, span_id, raw_turn_id, block, start, at)
@@ -49,33 +49,29 @@ databaseSuite('candidates of prompts', (test, database) => {
     }
   });
 
-  type Bounds = { most_pieces?: number; most_uses?: number };
-  const find = async (
-    text: string,
-    filter: Partial<typeof everywhere> | Record<string, string>,
-    bounds: Bounds = {},
-  ) => {
-    const search = { sought: termsOf(text), filter: { ...everywhere, ...filter }, limit: 4, ...bounds };
+  const find = async (text: string, filter: Record<string, string>, most_uses?: number) => {
+    const bound = most_uses === undefined ? {} : { most_uses };
+    const search = { sought: termsOf(text), filter: { ...everywhere, ...filter }, limit: 4, ...bound };
     const found = await database().execute('promptCandidates', search);
     return found.map(({ span_id }) => Number.parseInt(span_id.slice(1, 8), 16));
   };
 
-  const BOUNDS: Bounds[] = [{}, { most_pieces: 5 }, { most_pieces: 5, most_uses: 8 }];
-
   test('the newest come first, however many pieces have the word', async () => {
-    for (const bounds of BOUNDS)
-      assert.equal(await find('today', {}, bounds), [59, 58, 57, 56], JSON.stringify(bounds));
+    for (const most_uses of [undefined, 30, 4]) assert.equal(await find('today', {}, most_uses), [59, 58, 57, 56]);
   });
 
   test('a filter is put to all of them before any is left out', async () => {
-    for (const bounds of BOUNDS) {
-      assert.equal(await find('today', { project: 'seldom' }, bounds), [50, 40, 30, 20], JSON.stringify(bounds));
-      assert.equal(await find('today', { until: at(12) }, bounds), [11, 10, 9, 8], JSON.stringify(bounds));
+    for (const most_uses of [undefined, 30, 4]) {
+      assert.equal(await find('today', { project: 'seldom' }, most_uses), [50, 40, 30, 20], String(most_uses));
+      assert.equal(await find('today', { until: at(12) }, most_uses), [11, 10, 9, 8], String(most_uses));
     }
   });
 
-  test('of very many pieces the newest uses alone are looked at', async () => {
-    assert.equal(await find('today', {}, { most_pieces: 5, most_uses: 3 }), [59, 58, 57]);
-    assert.equal(await find('tomorrow', {}, { most_pieces: 5, most_uses: 3 }), []);
+  test('of words that the newest do not have, some are found', async () => {
+    const found = await find('ago', {}, 5);
+    assert.equal([found.length, found.every((n) => n < 20)], [4, true], String(found));
+    assert.equal(await find('ago', {}), [19, 18, 17, 16]);
+    assert.equal((await find('ago', {}, 43)).slice(0, 3), [19, 18, 17], 'those among the newest stay first');
+    assert.equal(await find('tomorrow', {}, 5), []);
   });
 });
