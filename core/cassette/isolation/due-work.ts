@@ -44,7 +44,7 @@ export function openDueWork({
       if (signal.aborted) return;
       failing = false;
       backoff.reset();
-      if ((progress()?.failed ?? 0) < failed) itemsBackoff.reset();
+      if (!retries || (progress()?.failed ?? 0) < failed) itemsBackoff.reset();
       retryAt = now() + itemsBackoff.next();
       anywayAt = now() + ANYWAY_MS;
       seen = result.seen;

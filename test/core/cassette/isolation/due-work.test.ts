@@ -65,4 +65,22 @@ test('items that stay failed are tried ever more seldom, and as before once one 
   assert.equal(runs, [0, 5, 15, 35, 40, 50]);
 });
 
+test('what fails for the first time is tried soon, however many runs were there before', async () => {
+  const MINUTE = 60_000;
+  let minute = 0;
+  let failed = 0;
+  const whenDue = openDueWork({
+    changes: async () => ({ seen: `${minute}:${minute}:`, changed: minute <= 10 }),
+    progress: () => ({ done: 0, pending: 0, failed }),
+    now: () => minute * MINUTE,
+  });
+  const runs: number[] = [];
+  const run = async () => {
+    runs.push(minute);
+    failed = minute === 10 ? 1 : 0;
+  };
+  for (; minute <= 30; minute++) await whenDue(run, new AbortController().signal);
+  assert.equal(runs, [...Array.from({ length: 11 }, (_, n) => n), 15]);
+});
+
 test.run();
