@@ -14,11 +14,12 @@ export class CoreBusy extends Error {
   override readonly name = 'CoreBusy';
 }
 
-const ATTEMPTS = 3;
+/** The core itself lets a read wait for two seconds before it refuses. */
+const ATTEMPTS = 2;
 /** As the core's `Retry-After` has it. */
 const RETRY_MS = 1_000;
 
-/** What is refused for a moment is read again. @throws {SearchOff} the core cannot be asked @throws {CoreBusy | CoreFailed} */
+/** A read for which there was no room is repeated. @throws {SearchOff} the core cannot be asked @throws {CoreBusy | CoreFailed} */
 export async function readCore(
   { CORE }: Env<SearchConfig>,
   path: string,
@@ -29,10 +30,10 @@ export async function readCore(
   for (let attempt = 1; ; attempt++) {
     const response = await CORE.fetch(`${path}?${new URLSearchParams(set)}`);
     if (response.ok) return response.json();
-    await response.body?.cancel();
     const why = `the core answered ${response.status} to ${path}`;
+    const { code } = (await response.json().catch(() => ({}))) as { code?: unknown };
     if (response.status !== 503) throw new CoreFailed(why);
-    if (attempt === ATTEMPTS) throw new CoreBusy(why);
+    if (code !== 'too-many-payload-reads' || attempt === ATTEMPTS) throw new CoreBusy(why);
     await sleep(RETRY_MS);
   }
 }

@@ -12,7 +12,7 @@ import type { Json } from '../../support/read-api.ts';
 const test = suite('search: reads of the core');
 
 /** A search by words; the core refuses its first reads with that status. */
-async function searched(refusals: number, status: number) {
+async function searched(refusals: number, status: number, code = 'too-many-payload-reads') {
   let reads = 0;
   const env = {
     CONFIG: readSettings(parseManifest(manifest), {}) as SearchConfig,
@@ -20,7 +20,7 @@ async function searched(refusals: number, status: number) {
     CORE: {
       fetch: async () =>
         reads++ < refusals
-          ? new Response('{}', { status })
+          ? Response.json({ code }, { status })
           : Response.json({ items: [], spans: 7, spans_indexed: 7, searched_to: null }),
     },
   } as unknown as Env<SearchConfig>;
@@ -30,15 +30,20 @@ async function searched(refusals: number, status: number) {
 }
 
 test('a read that is refused for a moment is repeated', async () => {
-  const { reads, response, body } = await searched(2, 503);
+  const { reads, response, body } = await searched(1, 503);
   assert.equal([response.status, body.text_coverage], [200, { spans: 7, indexed: 7 }]);
-  assert.is(reads, 3);
+  assert.is(reads, 2);
 });
 
 test('one that stays refused is 503, and says when to search again', async () => {
   const { reads, response, body } = await searched(99, 503);
   assert.equal([response.status, body.code, response.headers.get('retry-after')], [503, 'search-busy', '1']);
   assert.ok(reads > 1 && reads < 10, `${reads} reads`);
+});
+
+test('while the database is away it is not repeated: the core has waited already', async () => {
+  const { reads, response, body } = await searched(1, 503, 'database-unavailable');
+  assert.equal([reads, response.status, body.code], [1, 503, 'search-busy']);
 });
 
 test('another failure of the core is not repeated', async () => {
