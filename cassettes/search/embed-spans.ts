@@ -74,7 +74,8 @@ async function embedUntilBacklog(
   const store = await vectorStoreOf(env);
   const pruning = await beginComparison(env, lastComparison(env, 'prune'));
   // Deleted spans are removed, whether or not there is an embedder.
-  const fewer = await ledgerOf(db, store, relations, '').prune(pruning.scope);
+  const fewer = await ledgerOf(db, store, relations, '').prune(pruning.scope, signal);
+  if (signal.aborted) return { complete: false, embedded: 0 };
   rememberComparison(env, 'prune', comparedBy(pruning, []));
   const direct = embedderOf(env);
   const embedder = embedsOnce(direct);

@@ -77,8 +77,8 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
     await store.refresh();
     return { list: listed, values: [] };
   };
-  /** Deletes entries whose spans are not in a relation, which has the second parameter. @returns how many */
-  const deleteGone = async (within: string, { relation, values }: GoneFrom): Promise<number> => {
+  /** Deletes entries whose spans are not in a relation, which has the second parameter. Ends early at the signal. @returns how many */
+  const deleteGone = async (within: string, { relation, values }: GoneFrom, signal: AbortSignal): Promise<number> => {
     for (let deleted = 0; ; ) {
       const gone = await storeRows<EntryKey>(
         `select e.model, e.trace_id, e.span_id from embedded_spans e
@@ -87,24 +87,24 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
           limit ${GONE_AT_ONCE}`,
         values,
       );
-      for (let at = 0; at < gone.length; at += DELETED_AT_ONCE)
+      for (let at = 0; at < gone.length && !signal.aborted; at += DELETED_AT_ONCE)
         await storeRows(DELETE, [JSON.stringify(gone.slice(at, at + DELETED_AT_ONCE))]);
       deleted += gone.length;
-      if (gone.length < GONE_AT_ONCE) return deleted;
+      if (gone.length < GONE_AT_ONCE || signal.aborted) return deleted;
     }
   };
   return {
-    /** Deletes spans that no longer exist, of every model. @returns whether there may be fewer than before, for that or another reason */
-    async prune(scope: Scope): Promise<boolean> {
+    /** Deletes spans that no longer exist, of every model; at the signal not all of them. @returns whether there may be fewer than before, for that or another reason */
+    async prune(scope: Scope, signal: AbortSignal): Promise<boolean> {
       if (!scope) {
         await store.refresh();
-        await deleteGone('true', { relation: () => listed, values: [] });
+        await deleteGone('true', { relation: () => listed, values: [] }, signal);
         return true;
       }
       if (scope.length === 0) return false;
       const part = await store.part(scope);
       const ofScope = { relation: part.relation, values: [uuids(scope), part.value] };
-      const deleted = await deleteGone('e.session_id = any($1::uuid[])', ofScope);
+      const deleted = await deleteGone('e.session_id = any($1::uuid[])', ofScope, signal);
       const [row] = await storeRows<{ sessions: number }>(
         `select count(distinct l.session_id)::integer as sessions from ${part.relation(1)} l`,
         [part.value],
