@@ -4,14 +4,13 @@ import type { Env } from '../../core/cassette/contract.ts';
 import { readCore } from './core-reads.ts';
 import type { SearchConfig } from './manifest.ts';
 
-/** Half a surrogate pair or a NUL: no column can hold it, and as a parameter PostgreSQL refuses it. */
-export const isText = (value: string): boolean => value.isWellFormed() && !value.includes('\0');
-export const NO_TEXT = 'must have neither the character NUL nor half a surrogate pair';
+/** No column can hold a NUL, or half a surrogate pair. */
+const isStorable = (value: string): boolean => value.isWellFormed() && !value.includes('\0');
 
 const Attribute = z
   .string()
   .max(1_024)
-  .refine(isText, NO_TEXT)
+  .refine(isStorable, 'must have neither the character NUL nor half a surrogate pair')
   .optional()
   .transform((value) => (value === '' ? undefined : value));
 

@@ -1,6 +1,6 @@
 /** The requests and responses of search. */
 import { z } from '@hono/zod-openapi';
-import { FILTERS, isText, NO_TEXT } from './filter.ts';
+import { FILTERS } from './filter.ts';
 import { Match } from './text-half.ts';
 
 const MOST = 100;
@@ -10,7 +10,7 @@ const QUESTION = 'why does the adder drop its carry';
 const Query = z
   .string('is missing')
   .refine((text) => text.trim() !== '', 'is missing')
-  .refine(isText, NO_TEXT)
+  .refine((text) => !text.includes('\0'), 'must not have the character NUL')
   .openapi({ description: 'what is looked for, in plain words', minLength: 1, examples: [QUESTION] });
 
 const BOUNDS = `must be a whole number from 1 to ${MOST}`;
