@@ -12,12 +12,9 @@ export type RetentionRules = {
 
 export const FOREVER = 'forever';
 
-const PROJECT_RULE = /^(?<project>\S|\S.*\S)=(?:(?<days>[1-9]\d{0,4})|forever)$/s;
+const PROJECT_RULE = /^(?<project>.+)=(?:(?<days>[1-9]\d{0,4})|forever)$/s;
 
-/**
- * Of `project=days` or `project=forever`; a project's name may hold `=`. Null: it is neither, or the name begins or ends with a space: it
- * would be no project's, and the sessions that it was to keep would be removed.
- */
+/** Of `project=days` or `project=forever`; a project's name may hold `=`. Null: it is neither. */
 export function projectRule(text: string): { project: string; days: number | null } | null {
   const { project, days } = PROJECT_RULE.exec(text)?.groups ?? {};
   return project === undefined ? null : { project, days: days === undefined ? null : Number(days) };
@@ -27,7 +24,12 @@ type Settings = { days?: number | undefined; max_bytes?: number | undefined; pro
 
 /** Of the settings `retention.*`; null: nothing is ever removed. */
 export function retentionRules({ days, max_bytes, projects, dry_run }: Settings): RetentionRules | null {
-  const rules = new Map(projects.flatMap((text) => projectRule(text) ?? []).map((rule) => [rule.project, rule.days]));
+  const stated = projects.flatMap((text) => projectRule(text) ?? []);
+  // As in 'keep =forever': it is also for the project of that name without the space, which else would not be kept.
+  const trimmed = stated
+    .map((rule) => ({ ...rule, project: rule.project.trim() }))
+    .filter(({ project }) => project !== '');
+  const rules = new Map([...trimmed, ...stated].map(({ project, days: own }) => [project, own]));
   const any = days !== undefined || max_bytes !== undefined || [...rules.values()].some((own) => own !== null);
   return any ? { days: days ?? null, maxBytes: max_bytes ?? null, projects: rules, dryRun: dry_run } : null;
 }

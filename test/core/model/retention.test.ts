@@ -37,4 +37,20 @@ test('free space counts as none that is taken, and a database that cannot shrink
   assert.equal(excessTurns({ ...size, turns: 0, turn_bytes: 0 }, 500), { turns: 0, bytes: 0 });
 });
 
+test('a rule whose name ends with a space is for the name without it too', () => {
+  const projects = ['keep =forever', ' =9', 'own =5', 'own=3'];
+  assert.equal(
+    retentionRules({ days: 30, projects, dry_run: false })?.projects,
+    new Map(
+      [
+        ['keep', null],
+        ['keep ', null],
+        [' ', 9],
+        ['own', 3],
+        ['own ', 5],
+      ].sort() as [string, number | null][],
+    ),
+  );
+});
+
 test.run();
