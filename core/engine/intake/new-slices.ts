@@ -55,8 +55,8 @@ export function openNewSlices(database: Database, effort: Effort = 'usual', unus
     return { slices: await Promise.all(packing), purges: found.purges };
   };
 
-  /** Also where reads and writes go to different servers, whose counts never agree: it compares none. */
-  const all = async (slices: readonly LooseSlice[]): Promise<FreshSlices> => {
+  /** No count is compared with this: so it is stored also where reads and writes go to different servers, whose counts never agree. */
+  const allPacked = async (slices: readonly LooseSlice[]): Promise<FreshSlices> => {
     const distinct = new Map(slices.map(({ slice_id, bytes }) => [slice_id, bytes]));
     const packing = [...distinct].map(([slice_id, bytes]) => packedElsewhere(slice_id, bytes, effort));
     return { slices: await Promise.all(packing), purges: undefined };
@@ -66,7 +66,7 @@ export function openNewSlices(database: Database, effort: Effort = 'usual', unus
     async storing(slices, store, wroteAny = () => true) {
       for (let refusals = 0; ; refusals++) {
         used();
-        if (refusals === REFUSALS_BEFORE_ALL) return store(await all(slices));
+        if (refusals === REFUSALS_BEFORE_ALL) return store(await allPacked(slices));
         try {
           const fresh = await packed(slices);
           const result = await store(fresh);
