@@ -1,8 +1,10 @@
 /** Migrates the database to this version: the files (migrations.ts), forward only, each in a transaction, compared with those that ran. */
+
 import { sql as statement } from 'drizzle-orm';
 import { DatabaseError, OperatorError } from '../errors.ts';
 import type { SchemaMigration } from './migrations.ts';
 import type { Sql } from './sql.ts';
+import { INSUFFICIENT_PRIVILEGE } from './sqlstates.ts';
 
 const OLDEST_SERVER = 170000;
 /** Of those who change tables. A number of our own, since applications of one database share these locks. */
@@ -45,7 +47,7 @@ export async function migrate(
       applied.push(name);
     }
   } catch (error) {
-    if (error instanceof DatabaseError && error.sqlstate === '42501') {
+    if (error instanceof DatabaseError && error.sqlstate === INSUFFICIENT_PRIVILEGE) {
       throw new OperatorError(`Cannot migrate the database: the role lacks a right (${error.message})`);
     }
     throw error;

@@ -1,6 +1,8 @@
 /** The interface through which operations of `core/db` run SQL, the same for both databases; statements are drizzle's `sql` templates. */
+
 import type { SQL } from 'drizzle-orm';
 import { DatabaseError } from '../errors.ts';
+import { READ_ONLY } from './sqlstates.ts';
 
 /**
  * Rows come with the same JavaScript types on both databases: `bigint` and `count(*)` as number, `numeric` as string, `bytea` as
@@ -34,4 +36,4 @@ export const withSavepoints = (statements: Omit<Sql, 'transaction'>, depth = 1):
   },
 });
 
-const isOfStandby = (error: unknown): boolean => error instanceof DatabaseError && error.sqlstate === '25006';
+const isOfStandby = (error: unknown): boolean => error instanceof DatabaseError && error.sqlstate === READ_ONLY;

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { GrantsUnavailable, MigrationRefused } from '../../db/cassette/grants-unavailable.ts';
-import { LOCK_TIMEOUT } from '../../db/sqlstates.ts';
+import { LOCK_TIMEOUT, READ_ONLY } from '../../db/sqlstates.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { Logger as OurLog } from '../../log.ts';
 import { packageRoot } from '../../package-root.ts';
@@ -238,7 +238,7 @@ async function makeSchema(
 }
 
 function whyAway({ sqlstate, message }: DatabaseError): string {
-  if (sqlstate === '25006') return 'the database takes no writes (a standby)';
+  if (sqlstate === READ_ONLY) return 'the database takes no writes (a standby)';
   if (sqlstate === LOCK_TIMEOUT) return message.replace(/^Cannot run a statement: /, ''); // the database is there
   return 'the database is away';
 }

@@ -1,6 +1,7 @@
 /** The binding for a cassette's database: each statement is checked, run as its role, and counted against it when it takes too long. */
 
 import type { CassetteCalls, StatementCall } from '../../db/cassette/call.ts';
+import { INSUFFICIENT_PRIVILEGE } from '../../db/sqlstates.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import { parseJson } from '../../parse-json.ts';
@@ -133,7 +134,11 @@ function withoutForeignSchema(error: DatabaseError, own: string): DatabaseError 
   const [, schema = own] = (isMissing && / "([^".]+)\.[^"]+" does not exist/.exec(error.message)) || [];
   const isForeign = schema !== own && !/^(svc|pg_catalog)/.test(schema);
   return isForeign || error.sqlstate === '3F000' || / for schema (?!svc)/.test(error.message)
-    ? new DatabaseError('Cannot run a statement: it names a schema that it has no part in (42501)', '42501', false)
+    ? new DatabaseError(
+        'Cannot run a statement: it names a schema that it has no part in (42501)',
+        INSUFFICIENT_PRIVILEGE,
+        false,
+      )
     : error;
 }
 

@@ -5,7 +5,7 @@ import { MigrationRefused } from '../../db/cassette/grants-unavailable.ts';
 import type { MigrationFile } from '../../db/cassette/migrate-cassette.ts';
 import { schemaOf } from '../../db/cassette/names.ts';
 import type { OpenDatabase } from '../../db/open.ts';
-import { QUERY_CANCELED } from '../../db/sqlstates.ts';
+import { INTERNAL_ERROR, QUERY_CANCELED } from '../../db/sqlstates.ts';
 import { DatabaseError } from '../../errors.ts';
 import { labelled } from './embedded-calls.ts';
 import type { Parser } from './parser-thread.ts';
@@ -46,7 +46,7 @@ export async function runMigrations(
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.transient) throw error;
     if (error.sqlstate === QUERY_CANCELED) throw chargedRefusal('', `what has not run ${lateReason}`, error);
-    if (error.sqlstate === 'XX000') throw chargedRefusal('', 'what has not run broke the database', error);
+    if (error.sqlstate === INTERNAL_ERROR) throw chargedRefusal('', 'what has not run broke the database', error);
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 /** What counts against a cassette: statements that were ended or broke something. After too many, its statements are refused for a while. */
-import { QUERY_CANCELED } from '../../db/sqlstates.ts';
+import { INTERNAL_ERROR, QUERY_CANCELED } from '../../db/sqlstates.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import { brokeParser, isTooDeep, refused } from './statement-refusals.ts';
@@ -53,8 +53,8 @@ export function penaltyFor(error: unknown, statementMs: number): DatabaseError |
       false,
     );
   }
-  if (error.name === 'RuntimeError' || (error instanceof DatabaseError && error.sqlstate === 'XX000')) {
-    return new DatabaseError('Cannot run a statement: it broke the database', 'XX000', false);
+  if (error.name === 'RuntimeError' || (error instanceof DatabaseError && error.sqlstate === INTERNAL_ERROR)) {
+    return new DatabaseError('Cannot run a statement: it broke the database', INTERNAL_ERROR, false);
   }
   return error instanceof DatabaseError && (isTooDeep(error) || brokeParser(error)) ? error : undefined;
 }

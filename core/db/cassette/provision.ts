@@ -1,7 +1,9 @@
 /** Creates a cassette's role, schema and grants: all in one transaction, and again at each start. */
+
 import { type SQL, sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import type { Sql } from '../sql.ts';
+import { INSUFFICIENT_PRIVILEGE } from '../sqlstates.ts';
 import { takeLock } from './advisory-lock.ts';
 import { makeCall } from './call-function.ts';
 import { GrantsUnavailable } from './grants-unavailable.ts';
@@ -199,5 +201,5 @@ async function unlessForbidden(tx: Sql, statement: SQL, { cannot, dba }: { canno
 }
 
 function ignoreForbidden(error: unknown): void {
-  if (!(error instanceof DatabaseError) || error.sqlstate !== '42501') throw error;
+  if (!(error instanceof DatabaseError) || error.sqlstate !== INSUFFICIENT_PRIVILEGE) throw error;
 }

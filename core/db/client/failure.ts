@@ -2,7 +2,7 @@
 
 import { DatabaseError, OperatorError, Refusal, type RefusalCode } from '../../errors.ts';
 import { isTlsCode } from '../../tls-code.ts';
-import { QUERY_CANCELED } from '../sqlstates.ts';
+import { INTERNAL_ERROR, QUERY_CANCELED, READ_ONLY } from '../sqlstates.ts';
 
 /** An error as plain data, for a MessagePort. */
 export type Failure = { message: string; stack: string | undefined } & (
@@ -15,7 +15,7 @@ export type Failure = { message: string; stack: string | undefined } & (
 /** A lost connection, a restarted worker: a retry may help. */
 export const lostConnection = (why: string) => new DatabaseError(`Cannot ask the database: ${why}`, '', true);
 
-/** True when the connection with this error cannot be used any more. */
+/** True when the connection with this error cannot be used any more: of a standby a new one may lead to the server that takes writes. */
 export function connectionIsLost(error: unknown): boolean {
   if (error instanceof DatabaseError) return error.transient && ['', READ_ONLY].includes(error.sqlstate);
   const { code, severity } = fields(error);
@@ -27,7 +27,7 @@ export function connectionIsLost(error: unknown): boolean {
 export const tookTooLong = () =>
   new DatabaseError('Cannot run a statement: it took too long (57014)', QUERY_CANCELED, false);
 export const endedDatabase = () =>
-  new DatabaseError('Cannot run a statement: it brought the embedded database down (XX000)', 'XX000', false);
+  new DatabaseError('Cannot run a statement: it brought the embedded database down (XX000)', INTERNAL_ERROR, false);
 
 /**
  * A driver's error as a `DatabaseError`. The original is not its cause, since drivers attach statement and parameters to it.
@@ -85,9 +85,6 @@ const isFatal = (severity: string) => severity === 'FATAL' || severity === 'PANI
  * that takes no writes yet, refused logins, deadlocks, no space, locks, shutdown, failing disks. (PostgreSQL, appendix A.)
  */
 const TRANSIENT = /^(08|25006|28|3D|40|53|55|57|58)/;
-
-/** A server that became a standby takes no writes on this connection; a new one may lead to its successor. */
-const READ_ONLY = '25006';
 
 /** Codes of Node's sockets and of postgres.js for a connection that failed or ended. */
 const LOST = /^(E[A-Z]{3,}|EAI_[A-Z]+|CONNECT_TIMEOUT|CONNECTION_[A-Z]+)$/;

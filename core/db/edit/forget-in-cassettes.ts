@@ -1,9 +1,11 @@
 /** Deletes what cassettes stored of purged sessions: rows of their own tables that name them, with the rows that depend on them. */
+
 import { type SQL, sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import { CALLS } from '../cassette/names.ts';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
+import { INSUFFICIENT_PRIVILEGE } from '../sqlstates.ts';
 
 /**
  * A cassette's table with a column `session_id uuid` names the session of each row. A table that refuses the deletion, or that may not
@@ -39,10 +41,9 @@ export const cassetteTables: SQL = sql`
   join pg_proc p on p.proname = n.nspname and p.pronamespace = to_regnamespace(${CALLS})`;
 
 const VIOLATIONS = '23'; // the class of all constraints: which one a foreign key reports depends on its action and the server's version
-const FORBIDDEN = '42501';
 
 /** Ignores a refusal by a cassette's own constraints or rights. @throws anything else */
 export function tolerated(error: unknown): void {
   if (!(error instanceof DatabaseError)) throw error;
-  if (!error.sqlstate.startsWith(VIOLATIONS) && error.sqlstate !== FORBIDDEN) throw error;
+  if (!error.sqlstate.startsWith(VIOLATIONS) && error.sqlstate !== INSUFFICIENT_PRIVILEGE) throw error;
 }
